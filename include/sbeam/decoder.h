@@ -1,0 +1,102 @@
+/* Step by step, for hosts that own their model.
+ *
+ *     sb_decoder_open(&decoder, &spec, &config, &err);
+ *     sb_decoder_add(decoder, &job, &slot, &err);               one or many, at any time
+ *     while (!sb_decoder_done(decoder)) {
+ *         n = sb_decoder_rows(decoder, &parent, &token, &input);
+ *         ... compute n rows of logits any way you like ...
+ *         sb_decoder_advance(decoder, logits, stride, &err);
+ *         while ((slot = sb_decoder_finished(decoder)) >= 0)
+ *             sb_decoder_take(decoder, slot, result, &err);     frees the slot for the next job
+ *     }
+ *     sb_decoder_close(decoder);
+ *
+ * This is the library's one loop: sb_draw and sb_draw_all are written on it. */
+#ifndef SBEAM_DECODER_H
+#define SBEAM_DECODER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sbeam/config.h"
+#include "sbeam/error.h"
+#include "sbeam/model.h"
+#include "sbeam/result.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sb_decoder sb_decoder;
+
+/* What the decoder must know about the rows that it will be given. */
+typedef struct sb_decoder_spec {
+    int32_t vocab_size;   /* >= 1 */
+    int32_t eos;          /* the end token, or -1 */
+    sb_row_type row_type; /* of the rows given to sb_decoder_advance */
+    int32_t max_slots;    /* jobs at once, 1 .. 4096 */
+    void *user;           /* handed to the two functions below */
+    /* Optional. Whether the child `token` of row `row` (of the rows just computed) is a leaf. */
+    bool (*is_leaf)(void *user, int32_t row, int32_t token);
+    /* Optional. Whether a sequence ends here because of its text. */
+    bool (*is_stop)(void *user, const int32_t *tokens, int32_t n_tokens);
+} sb_decoder_spec;
+
+/* What a slot is to draw. The noise is a function of (config.seed, stream, draw) and the tree. */
+typedef struct sb_job {
+    uint64_t stream, draw;
+    double temperature; /* 0: that of the config */
+} sb_job;
+
+/* One entry of a slot's beam, as sb_decoder_beam shows it. */
+typedef struct sb_beam_entry {
+    int32_t parent; /* its place on the beam of the previous step; -1 for the root */
+    int32_t token;  /* the token that made it, or -1 for the root; a finished entry keeps its own */
+    int32_t depth;  /* steps from the root */
+    sb_end end;     /* SB_END_NONE while it grows */
+    bool is_new;    /* made by the last step; false: a finished entry that stayed */
+    double phi;     /* log-probability of the prefix (tempered, masked) */
+    double score;   /* what it is ranked by: its G for SBS */
+} sb_beam_entry;
+
+/* On success *decoder is the caller's to close. spec and config are copied, the arrays that config
+ * points to included. */
+SB_API sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,
+                                 const sb_config *config, sb_error *err);
+/* Accepts NULL. */
+SB_API void sb_decoder_close(sb_decoder *decoder);
+
+/* Starts a job in a free slot; SB_ERR_STATE when all slots are taken. */
+SB_API sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t *slot,
+                                sb_error *err);
+
+/* The rows that are wanted: row i continues row parent[i] of the previous rows with token[i]; -1
+ * and -1 start slot input[i]. Returns their number. The arrays are the decoder's, valid until the
+ * next call of add or advance. */
+SB_API int32_t sb_decoder_rows(const sb_decoder *decoder, const int32_t **parent,
+                               const int32_t **token, const int32_t **input);
+
+/* Takes the rows: row i starts at logits + i * stride elements (not bytes) of the spec's type. They
+ * are only read. After a failure the decoder can only be closed. */
+SB_API sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t stride,
+                                    sb_error *err);
+
+/* A slot whose result is ready, or -1. */
+SB_API int32_t sb_decoder_finished(const sb_decoder *decoder);
+
+/* Moves the result of a finished slot to *result and frees the slot. */
+SB_API sb_status sb_decoder_take(sb_decoder *decoder, int32_t slot, sb_result *result,
+                                 sb_error *err);
+
+/* True when no rows are wanted. */
+SB_API bool sb_decoder_done(const sb_decoder *decoder);
+
+/* Entry i of the slot's beam after the last step, best first; false past its end. */
+SB_API bool sb_decoder_beam(const sb_decoder *decoder, int32_t slot, int32_t i,
+                            sb_beam_entry *entry);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,115 @@
+/* Models: what search asks for next-token scores.
+ *
+ * A model is a vtable and the data behind it. It is const once open and may be shared by threads; a
+ * session holds the moving state of one thread's rows. Opening a file gives one of the library's
+ * models; sb_model_open_custom makes one of your own table. */
+#ifndef SBEAM_MODEL_H
+#define SBEAM_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sbeam/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sb_model sb_model;
+typedef struct sb_session sb_session;
+
+typedef enum sb_row_type {
+    SB_ROW_FLOAT = 0, /* neural models */
+    SB_ROW_DOUBLE = 1 /* exact models: log-probabilities to the last digit */
+} sb_row_type;
+
+typedef struct sb_model_info {
+    const char *kind;     /* "tree", "chain", "arpa", ... ; must outlive the model */
+    int32_t vocab_size;   /* columns of a row, >= 1 */
+    int32_t eos;          /* the token that ends a sequence, or -1 where there is none */
+    sb_row_type row_type; /* what step writes */
+    bool needs_input;     /* true: without an input there is nothing to do (translation) */
+    int32_t max_rows;     /* most rows alive at once, or 0 for no limit */
+} sb_model_info;
+
+/* Receives one fact about a model: a name such as "order" and its value in words. */
+typedef void (*sb_describe_fn)(void *user, const char *name, const char *value);
+
+/* What a model can do. `self` is the model's data, `session` what session_open made.
+ *
+ * Rows hold unnormalised natural-log scores (logits, or log-probabilities); the library normalises
+ * every row itself. -inf is a token of probability zero. NaN and +inf are refused with the place.
+ */
+typedef struct sb_model_ops {
+    /* Required. Makes the moving state for up to max_inputs inputs at once. */
+    sb_status (*session_open)(void *self, int32_t max_inputs, void **session, sb_error *err);
+    /* Required. */
+    void (*session_close)(void *session);
+    /* Optional. Gives input number `input` (0 <= input < max_inputs) its text: the prefix to
+     * continue, or the source. Where it is NULL the model takes the empty input only. */
+    sb_status (*begin)(void *session, int32_t input, const char *text, size_t size, sb_error *err);
+    /* Required. Row i continues row parent[i] of the previous call with token[i]; parent -1 and
+     * token -1 start input[i] anew. rows is (n_rows, vocab_size), float or double as declared, and
+     * belongs to the caller. */
+    sb_status (*step)(void *session, int32_t n_rows, const int32_t *parent, const int32_t *token,
+                      const int32_t *input, void *rows, sb_error *err);
+    /* Optional. Whether the child `token` of row `row` of the last step is a leaf (EOS aside). */
+    bool (*is_leaf)(void *session, int32_t row, int32_t token);
+    /* Optional. The text of one token, NULL for an id without text; owned by the model. */
+    const char *(*token_text)(void *self, int32_t token);
+    /* Optional. The id of a token's text, or -1. */
+    int32_t (*find_token)(void *self, const char *text, size_t size);
+    /* Optional. Calls `say` for each thing worth knowing. */
+    void (*describe)(void *self, sb_describe_fn say, void *user);
+    /* Optional. Frees self. */
+    void (*close)(void *self);
+} sb_model_ops;
+
+/* Opens a model file; its content, not its name, decides what it is. On success *model is the
+ * caller's to close; on failure it is not written. */
+SB_API sb_status sb_model_open(sb_model **model, const char *path, sb_error *err);
+
+/* Wraps a table of your own. ops and info are copied; self belongs to the model from success on
+ * (ops->close frees it) and stays the caller's on failure. */
+SB_API sb_status sb_model_open_custom(sb_model **model, const sb_model_ops *ops,
+                                      const sb_model_info *info, void *self, sb_error *err);
+
+/* Frees the model. Accepts NULL. Its sessions must be closed before. */
+SB_API void sb_model_close(sb_model *model);
+
+SB_API const sb_model_info *sb_model_get_info(const sb_model *model);
+SB_API void sb_model_describe(const sb_model *model, sb_describe_fn say, void *user);
+
+/* The text of a token, or NULL where the model has none for it. Owned by the model. */
+SB_API const char *sb_model_token_text(const sb_model *model, int32_t token);
+/* The id of a token, or -1. */
+SB_API int32_t sb_model_find_token(const sb_model *model, const char *text, size_t size);
+
+/* Splits text into token ids. *tokens is the caller's, to be released with sb_free. A word that the
+ * model does not know is an error that names it. */
+SB_API sb_status sb_model_encode(const sb_model *model, const char *text, size_t size,
+                                 int32_t **tokens, int32_t *n_tokens, sb_error *err);
+/* The text of a sequence. *text is the caller's, to be released with sb_free. */
+SB_API sb_status sb_model_decode(const sb_model *model, const int32_t *tokens, int32_t n_tokens,
+                                 char **text, sb_error *err);
+
+/* Releases what the two functions above gave. Accepts NULL. */
+SB_API void sb_free(void *memory);
+
+/* Sessions: the slots of the table, with their arguments checked. A session may not be used by two
+ * threads at once. */
+SB_API sb_status sb_session_open(sb_session **session, const sb_model *model, int32_t max_inputs,
+                                 sb_error *err);
+SB_API void sb_session_close(sb_session *session);
+SB_API sb_status sb_session_begin(sb_session *session, int32_t input, const char *text, size_t size,
+                                  sb_error *err);
+SB_API sb_status sb_session_step(sb_session *session, int32_t n_rows, const int32_t *parent,
+                                 const int32_t *token, const int32_t *input, void *rows,
+                                 sb_error *err);
+SB_API bool sb_session_is_leaf(sb_session *session, int32_t row, int32_t token);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
