@@ -1,0 +1,37 @@
+#include "math/children.h"
+
+#include <math.h>
+
+#include "math/logspace.h"
+
+void children_open(struct children *children, const struct noise_key *key, struct row *row,
+                   struct noise_node node, double phi, double g)
+{
+    children->row = row;
+    children->node = node;
+    children->phi = phi;
+    children->value = g;
+    children->choice = noise_of_child(key, node, 0).choice;
+    children->rank = 0;
+}
+
+int32_t children_take(struct children *children)
+{
+    const int32_t child = row_pick(children->row, children->choice);
+    if (child >= 0)
+        row_remove(children->row, child);
+    children->rank++;
+    return child;
+}
+
+void children_advance(struct children *children, const struct noise_key *key)
+{
+    const double log_rest = row_log_rest(children->row);
+    if (log_rest == -INFINITY) {
+        children->value = -INFINITY;
+        return;
+    }
+    const struct noise_pair u = noise_of_child(key, children->node, children->rank);
+    children->choice = u.choice;
+    children->value = logspace_truncated_gumbel(children->phi + log_rest, children->value, u.value);
+}

@@ -1,0 +1,86 @@
+#include "math/logspace.h"
+
+#include <math.h>
+
+double logspace_log1mexp(double a)
+{
+    return a > -0.6931471805599453 ? log(-expm1(a)) : log1p(-exp(a));
+}
+
+double logspace_log1pexp(double a)
+{
+    return a < 18 ? log1p(exp(a)) : a + exp(-a);
+}
+
+double logspace_add(double a, double b)
+{
+    const double high = a > b ? a : b;
+    const double low = a > b ? b : a;
+    return low == -INFINITY ? high : high + log1p(exp(low - high));
+}
+
+double logspace_sum(const double *x, size_t n)
+{
+    double top = -INFINITY;
+    for (size_t i = 0; i < n; i++)
+        top = x[i] > top ? x[i] : top;
+    if (top == -INFINITY)
+        return top;
+    /* The largest term is 1; the others go through log1p, so that a sum just above it keeps them.
+     */
+    double rest = 0;
+    int counted = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (x[i] == top && !counted)
+            counted = 1;
+        else
+            rest += exp(x[i] - top);
+    }
+    return top + log1p(rest);
+}
+
+double logspace_gumbel(double phi, double u)
+{
+    return phi - log(-log(u));
+}
+
+double logspace_truncated_gumbel(double phi, double bound, double u)
+{
+    /* Inverse of F(g) = exp(e^(phi - bound) - e^(phi - g)); with bound = +inf a plain Gumbel. */
+    const double value = phi - logspace_add(phi - bound, log(-log(u)));
+    return value < bound ? value : bound; /* rounding may not carry it over */
+}
+
+double logspace_weight(double phi, double kappa)
+{
+    if (kappa == -INFINITY)
+        return phi; /* nothing is left out: q = 1 */
+    const double d = phi - kappa;
+    const double z = exp(d);
+    if (d < -10) {
+        const double zz = z * z;
+        return kappa + z / 2 - zz / 24 + zz * zz / 2880;
+    }
+    return phi - logspace_log1mexp(-z);
+}
+
+static double strided(const double *x, size_t i, size_t stride)
+{
+    return *(const double *)(const void *)((const char *)x + i * stride);
+}
+
+double logspace_plackett_luce(const double *log_p, size_t n, size_t stride)
+{
+    /* The sum of log p_i - log(mass not drawn before i). Backwards, that mass is what is never
+     * drawn plus what is still to come: sums of positive terms, from the smallest set on. */
+    double all = -INFINITY;
+    for (size_t i = 0; i < n; i++)
+        all = logspace_add(all, strided(log_p, i, stride));
+    double left = all < 0 ? logspace_log1mexp(all) : -INFINITY;
+    double total = 0;
+    for (size_t i = n; i-- > 0;) {
+        left = logspace_add(left, strided(log_p, i, stride));
+        total += strided(log_p, i, stride) - left;
+    }
+    return total;
+}

@@ -1,0 +1,297 @@
+#include "math/row.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WORDS = KERNEL_BLOCK / 64 };
+
+/* A block with what was removed as -inf. */
+union block {
+    float f[KERNEL_BLOCK];
+    double d[KERNEL_BLOCK];
+};
+
+static size_t padded(size_t n)
+{
+    return (n + KERNEL_PAD - 1) / KERNEL_PAD * KERNEL_PAD;
+}
+
+static int32_t count_blocks(int32_t n)
+{
+    return (int32_t)(((int64_t)n + KERNEL_BLOCK - 1) / KERNEL_BLOCK);
+}
+
+size_t row_scratch_size(int32_t n)
+{
+    const size_t blocks = (size_t)count_blocks(n);
+    return (3 * blocks + padded(blocks)) * sizeof(double) + blocks * WORDS * sizeof(uint64_t) +
+           padded(blocks) * sizeof(bool);
+}
+
+void row_init(struct row *row, int32_t n, sb_row_type type, void *scratch)
+{
+    const size_t blocks = (size_t)count_blocks(n);
+    memset(row, 0, sizeof *row);
+    row->kernels = kernels_get();
+    row->type = type;
+    row->n = n;
+    row->n_blocks = count_blocks(n);
+    row->mass = scratch; /* padded, for the kernels */
+    row->max = row->mass + padded(blocks);
+    row->sum = row->max + blocks;
+    row->sum_model = row->sum + blocks;
+    row->taken = (uint64_t *)(row->sum_model + blocks);
+    row->touched = (bool *)(row->taken + blocks * WORDS);
+}
+
+static size_t block_size(const struct row *row, int32_t b)
+{
+    const int32_t left = row->n - b * KERNEL_BLOCK;
+    return (size_t)(left < KERNEL_BLOCK ? left : KERNEL_BLOCK);
+}
+
+/* The scores of a block: the row itself, or a copy without what was removed. */
+static const void *view_block(const struct row *row, int32_t b, union block *copy)
+{
+    const size_t size = block_size(row, b);
+    const size_t start = (size_t)b * KERNEL_BLOCK;
+    const bool is_float = row->type == SB_ROW_FLOAT;
+    const void *const scores = is_float ? (const void *)((const float *)row->x + start)
+                                        : (const void *)((const double *)row->x + start);
+    if (!row->touched[b])
+        return scores;
+    memcpy(copy, scores, size * (is_float ? sizeof(float) : sizeof(double)));
+    for (size_t i = 0; i < size; i++) {
+        const uint64_t bits = row->taken[(size_t)b * WORDS + i / 64] >> (i % 64);
+        if (bits == 0) {
+            i |= 63; /* nothing more in this word */
+        } else if (bits & 1) {
+            if (is_float)
+                copy->f[i] = -INFINITY;
+            else
+                copy->d[i] = -INFINITY;
+        }
+    }
+    return copy;
+}
+
+/* Both go in four chains, because one would be as slow as its additions are long. */
+static double largest(const double *x, int32_t n)
+{
+    double top[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+    int32_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int c = 0; c < 4; c++)
+            top[c] = x[i + c] > top[c] ? x[i + c] : top[c];
+    for (; i < n; i++)
+        top[0] = x[i] > top[0] ? x[i] : top[0];
+    return fmax(fmax(top[0], top[1]), fmax(top[2], top[3]));
+}
+
+static double add_up(const double *x, size_t n_padded)
+{
+    double sum[4] = {0, 0, 0, 0};
+    for (size_t i = 0; i < n_padded; i += 4)
+        for (size_t c = 0; c < 4; c++)
+            sum[c] += x[i + c];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/* log of a mass that is given by blocks, relative to row->top. Fills row->mass, relative to the
+ * largest score left, and row->total. */
+static double combine(struct row *row, const double *sum, double inv_t)
+{
+    row->reference = largest(row->max, row->n_blocks);
+    if (row->n_blocks == 1)
+        row->mass[0] = row->total = sum[0];
+    else
+        row->total = row->kernels->combine(row->max, sum, (size_t)row->n_blocks, row->reference,
+                                           inv_t, row->mass);
+    if (row->reference == -INFINITY)
+        return -INFINITY;
+    return (row->reference - row->top) * inv_t + log(row->total);
+}
+
+static void sum_again(struct row *row, int32_t b)
+{
+    union block copy;
+    const void *const view = view_block(row, b, &copy);
+    if (row->type == SB_ROW_FLOAT)
+        row->kernels->blocks_float(view, block_size(row, b), row->inv_t, row->max + b, row->sum + b,
+                                   NULL);
+    else
+        row->kernels->blocks_double(view, block_size(row, b), row->inv_t, row->max + b,
+                                    row->sum + b, NULL);
+}
+
+/* Brings mass, total and log_rest up to date after block b was summed again. The masses keep their
+ * reference until little is left by it: a block that had underflowed beside it weighs less than
+ * e^-400 of the rest till then. */
+static void update_mass(struct row *row, int32_t b)
+{
+    const double too_little = 0x1p-433; /* e^-300 */
+    if (row->n_blocks > 1) {
+        double weight[KERNEL_PAD];
+        row->kernels->weights_double(row->max + b, 1, row->reference, row->inv_t, weight);
+        row->mass[b] = row->sum[b] * weight[0];
+        row->total = add_up(row->mass, padded((size_t)row->n_blocks));
+        if (row->total > too_little) {
+            row->log_rest = (row->reference - row->top) * row->inv_t + log(row->total);
+            return;
+        }
+    }
+    row->log_rest = combine(row, row->sum, row->inv_t);
+}
+
+bool row_open(struct row *row, const void *x, double temperature)
+{
+    row->x = x;
+    row->inv_t = 1 / temperature;
+    memset(row->touched, 0, (size_t)row->n_blocks * sizeof *row->touched);
+    double *const sum_model = row->inv_t != 1 ? row->sum_model : NULL;
+    if (row->type == SB_ROW_FLOAT)
+        row->kernels->blocks_float(x, (size_t)row->n, row->inv_t, row->max, row->sum, sum_model);
+    else
+        row->kernels->blocks_double(x, (size_t)row->n, row->inv_t, row->max, row->sum, sum_model);
+    row->top = largest(row->max, row->n_blocks);
+    if (sum_model != NULL)
+        row->log_z_model = combine(row, sum_model, 1);
+    row->log_z = row->log_rest = combine(row, row->sum, row->inv_t);
+    if (sum_model == NULL)
+        row->log_z_model = row->log_z;
+    return row->log_z > -INFINITY && row->log_z < INFINITY; /* false for NaN too */
+}
+
+int32_t row_find_bad(const struct row *row)
+{
+    for (int32_t i = 0; i < row->n; i++)
+        if (!(row_score(row, i) < INFINITY))
+            return i;
+    return -1;
+}
+
+double row_log_p(const struct row *row, int32_t member)
+{
+    return (row_score(row, member) - row->top) * row->inv_t - row->log_z;
+}
+
+double row_log_p_model(const struct row *row, int32_t member)
+{
+    return row_score(row, member) - row->top - row->log_z_model;
+}
+
+double row_log_rest(const struct row *row)
+{
+    return row->log_rest - row->log_z;
+}
+
+bool row_is_taken(const struct row *row, int32_t member)
+{
+    const int32_t b = member / KERNEL_BLOCK;
+    const size_t i = (size_t)(member % KERNEL_BLOCK);
+    return row->touched[b] && (row->taken[(size_t)b * WORDS + i / 64] >> (i % 64) & 1) != 0;
+}
+
+static void mark(struct row *row, int32_t member)
+{
+    const int32_t b = member / KERNEL_BLOCK;
+    const size_t i = (size_t)(member % KERNEL_BLOCK);
+    uint64_t *const words = row->taken + (size_t)b * WORDS;
+    if (!row->touched[b]) {
+        memset(words, 0, WORDS * sizeof *words);
+        row->touched[b] = true;
+    }
+    words[i / 64] |= (uint64_t)1 << (i % 64);
+}
+
+void row_remove(struct row *row, int32_t member)
+{
+    mark(row, member);
+    sum_again(row, member / KERNEL_BLOCK);
+    update_mass(row, member / KERNEL_BLOCK);
+}
+
+void row_exclude(struct row *row, int32_t member)
+{
+    mark(row, member);
+}
+
+void row_keep_only(struct row *row, const int32_t *members, int32_t n_members)
+{
+    memset(row->taken, 0xff, (size_t)row->n_blocks * WORDS * sizeof *row->taken);
+    memset(row->touched, true, (size_t)row->n_blocks * sizeof *row->touched);
+    for (int32_t i = 0; i < n_members; i++) {
+        const size_t member = (size_t)members[i];
+        row->taken[member / 64] &= ~((uint64_t)1 << (member % 64));
+    }
+}
+
+bool row_renormalise(struct row *row)
+{
+    for (int32_t b = 0; b < row->n_blocks; b++)
+        if (row->touched[b])
+            sum_again(row, b);
+    row->log_z = row->log_rest = combine(row, row->sum, row->inv_t);
+    return row->log_z > -INFINITY;
+}
+
+/* The first i whose cumulated weight exceeds the target, which lies in *share of it. Rounding can
+ * put the target past the end: then the last i that has weight; -1 if none has. Groups of eight are
+ * passed over at once, so that the sum is not one long chain of additions. */
+static int32_t find_quantile(const double *weight, size_t n, double target, double *share)
+{
+    double before = 0, before_last = 0;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const double *const w = weight + i;
+        const double sum = ((w[0] + w[1]) + (w[2] + w[3])) + ((w[4] + w[5]) + (w[6] + w[7]));
+        if (before + sum > target)
+            break;
+        before += sum;
+    }
+    int32_t last = -1;
+    for (; i < n; i++) {
+        if (weight[i] > 0) {
+            last = (int32_t)i;
+            before_last = before;
+            if (before + weight[i] > target)
+                break;
+        }
+        before += weight[i];
+    }
+    if (last < 0) {
+        for (last = (int32_t)n - 1; last >= 0 && !(weight[last] > 0);)
+            last--;
+        before_last = target;
+    }
+    if (last >= 0) {
+        const double inside = (target - before_last) / weight[last];
+        *share = inside < 1 ? inside : 1 - 0x1p-53;
+    }
+    return last;
+}
+
+int32_t row_pick(const struct row *row, double u)
+{
+    int32_t b = 0;
+    if (row->n_blocks > 1)
+        b = find_quantile(row->mass, padded((size_t)row->n_blocks), u * row->total, &u);
+    if (b < 0)
+        return -1;
+
+    union block copy;
+    double weight[KERNEL_BLOCK];
+    const void *const view = view_block(row, b, &copy);
+    const size_t size = block_size(row, b);
+    if (row->type == SB_ROW_FLOAT) {
+        float narrow[KERNEL_BLOCK];
+        row->kernels->weights_float(view, size, row->max[b], row->inv_t, narrow);
+        for (size_t i = 0; i < padded(size); i++)
+            weight[i] = (double)narrow[i];
+    } else {
+        row->kernels->weights_double(view, size, row->max[b], row->inv_t, weight);
+    }
+    double share;
+    const int32_t i = find_quantile(weight, padded(size), u * row->sum[b], &share);
+    return i < 0 ? -1 : b * KERNEL_BLOCK + i;
+}

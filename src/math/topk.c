@@ -1,0 +1,191 @@
+/* Gumbel-Top-k over a stream: each item gets the key log w + Gumbel, and the k + 1 largest are kept
+ * in a heap, its smallest on top (weighted reservoir sampling in log space). The key of an item
+ * depends on its index alone, never on what came before. The total weight is summed on the way. */
+#include "sbeam/topk.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "math/kernels.h"
+#include "math/logspace.h"
+#include "math/noise.h"
+
+enum { MOST_ITEMS = 10000000 };
+
+struct sb_topk {
+    struct noise_key key;
+    size_t k;
+    uint64_t n_pushed;
+    double top, scaled_sum; /* the weights sum to scaled_sum * e^top */
+    sb_topk_item *heap;     /* (n) of at most k + 1; g holds log w + noise, log_p log w */
+    size_t n, heap_capacity;
+    sb_topk_item *sorted; /* what sb_topk_items gives */
+    size_t sorted_capacity;
+};
+
+sb_status sb_topk_open(sb_topk **topk, int32_t k, uint64_t seed, sb_error *err)
+{
+    if (topk == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_topk_open: a place for the sampler expected");
+    if (k < 1 || k > MOST_ITEMS)
+        return status_fail(err, SB_ERR_ARGUMENT, "k is %d; expected 1 to %d", k, MOST_ITEMS);
+    sb_topk *const t = alloc_zeroed(1, sizeof *t);
+    if (t == NULL)
+        return status_no_memory(err);
+    t->key.seed = seed;
+    t->k = (size_t)k;
+    t->top = -INFINITY;
+    *topk = t;
+    return SB_OK;
+}
+
+void sb_topk_close(sb_topk *topk)
+{
+    if (topk == NULL)
+        return;
+    alloc_free(topk->heap);
+    alloc_free(topk->sorted);
+    alloc_free(topk);
+}
+
+/* Larger keys first, the earlier item among equals. */
+static bool is_before(const sb_topk_item *a, const sb_topk_item *b)
+{
+    return a->g != b->g ? a->g > b->g : a->index < b->index;
+}
+
+static void sift_down(sb_topk_item *heap, size_t n)
+{
+    const sb_topk_item moved = heap[0];
+    size_t i = 0;
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child >= n)
+            break;
+        if (child + 1 < n && is_before(&heap[child], &heap[child + 1]))
+            child++;
+        if (!is_before(&moved, &heap[child]))
+            break;
+        heap[i] = heap[child];
+        i = child;
+    }
+    heap[i] = moved;
+}
+
+static void sift_up(sb_topk_item *heap, size_t i)
+{
+    const sb_topk_item moved = heap[i];
+    while (i > 0 && is_before(&heap[(i - 1) / 2], &moved)) {
+        heap[i] = heap[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    heap[i] = moved;
+}
+
+static void add_weight(sb_topk *topk, double log_weight)
+{
+    if (log_weight <= topk->top) {
+        topk->scaled_sum += exp(log_weight - topk->top);
+    } else {
+        topk->scaled_sum = topk->scaled_sum * exp(topk->top - log_weight) + 1;
+        topk->top = log_weight;
+    }
+}
+
+sb_status sb_topk_push(sb_topk *topk, double log_weight, int32_t *slot, sb_error *err)
+{
+    if (topk == NULL || slot == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_topk_push: sampler and slot expected");
+    if (!(log_weight < INFINITY))
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "the log-weight of item %llu is %g; expected a number below infinity",
+                           (unsigned long long)topk->n_pushed, log_weight);
+    if (log_weight == -INFINITY) {
+        topk->n_pushed++;
+        *slot = -1;
+        return SB_OK;
+    }
+    sb_topk_item item = {
+        .index = topk->n_pushed,
+        .log_p = log_weight,
+        .g = logspace_gumbel(log_weight, noise_of_item(&topk->key, topk->n_pushed)),
+    };
+    if (topk->n <= topk->k) {
+        if (alloc_reserve(&topk->heap, &topk->heap_capacity, topk->n + 1, sizeof *topk->heap) !=
+            SB_OK)
+            return status_no_memory(err);
+        item.slot = (int32_t)topk->n;
+        topk->heap[topk->n++] = item;
+        sift_up(topk->heap, topk->n - 1);
+        *slot = item.slot;
+    } else if (is_before(&item, &topk->heap[0])) {
+        item.slot = topk->heap[0].slot;
+        topk->heap[0] = item;
+        sift_down(topk->heap, topk->n);
+        *slot = item.slot;
+    } else {
+        *slot = -1;
+    }
+    topk->n_pushed++;
+    add_weight(topk, log_weight);
+    return SB_OK;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+    return is_before(a, b) ? -1 : is_before(b, a);
+}
+
+sb_status sb_topk_items(sb_topk *topk, const sb_topk_item **items, int32_t *n_items, double *kappa,
+                        sb_error *err)
+{
+    if (topk == NULL || items == NULL || n_items == NULL || kappa == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_topk_items: sampler and places expected");
+    if (alloc_reserve(&topk->sorted, &topk->sorted_capacity, topk->n, sizeof *topk->sorted) !=
+        SB_OK)
+        return status_no_memory(err);
+    const double log_total = topk->top + log(topk->scaled_sum);
+    for (size_t i = 0; i < topk->n; i++) {
+        topk->sorted[i] = topk->heap[i];
+        topk->sorted[i].log_p -= log_total;
+        topk->sorted[i].g -= log_total;
+    }
+    if (topk->n > 0)
+        qsort(topk->sorted, topk->n, sizeof *topk->sorted, compare_items);
+    const size_t n = topk->n < topk->k ? topk->n : topk->k;
+    *kappa = topk->n > topk->k ? topk->sorted[topk->k].g : -INFINITY;
+    for (size_t i = 0; i < n; i++)
+        topk->sorted[i].log_weight = logspace_weight(topk->sorted[i].log_p, *kappa);
+    *items = topk->sorted;
+    *n_items = (int32_t)n;
+    return SB_OK;
+}
+
+double sb_plackett_luce_log_p(const double *log_p, size_t n)
+{
+    return logspace_plackett_luce(log_p, n, sizeof *log_p);
+}
+
+double sb_log_weight(double log_p, double kappa)
+{
+    return logspace_weight(log_p, kappa);
+}
+
+double sb_log_sum_exp(const float *x, size_t n)
+{
+    enum { PIECE = 4096 }; /* read twice while it is in the first cache */
+    const struct kernels *const kernels = kernels_get();
+    double total = -INFINITY;
+    for (size_t first = 0; first < n; first += PIECE) {
+        double max;
+        const double sum =
+            kernels->sum_float(x + first, n - first < PIECE ? n - first : PIECE, &max);
+        if (isnan(sum) || max == INFINITY)
+            return NAN;
+        if (sum > 0)
+            total = logspace_add(total, max + log(sum));
+    }
+    return total;
+}
