@@ -1,0 +1,299 @@
+/* ARPA n-gram models: next-word rows by back-off.
+ *
+ * With h the history and h_j its last j words,
+ *
+ *     log p(w | h_j) = log p(h_j w)                    if the file lists h_j w,
+ *                      b(h_j) + log p(w | h_(j-1))     otherwise,
+ *
+ * b being the back-off weight, 0 where the file does not list h_j. So a row is the array of
+ * unigrams plus the sum of all back-offs, then, from short contexts to long ones, overwritten at
+ * the children of h_j by their own log p plus the back-offs of the contexts longer than j: one pass
+ * over the vocabulary, and one over the children.
+ *
+ * The state of a row is the trie node of h_j for j = 1 .. order - 1, or -1. As the trie runs
+ * forward, the next state follows by one search among children for each j: h_j w is a child of h_j.
+ *
+ * The history begins with <s>, where the file has it; without it, it begins empty. Rows sum to 1
+ * only about as well as the file's digits do (or not at all: some writers leave back-offs of 99.999
+ * where none should apply); the search renormalises. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "model/arpa.h"
+#include "model/backend.h"
+#include "text/utf8.h"
+
+typedef struct arpa_model {
+    vocab words;
+    arpa_trie trie;
+    int32_t bos, eos, unk;
+    int32_t n_contexts;              /* lengths of contexts: order - 1 */
+    size_t n_listed[ARPA_MAX_ORDER]; /* n-grams of each order in the file */
+} arpa_model;
+
+typedef struct session {
+    const arpa_model *model;
+    int32_t *start;              /* (max_inputs, n_contexts) the state after the input's prefix */
+    int32_t *state, *next_state; /* (n_rows, n_contexts) of the last step, and room for the next */
+    size_t state_capacity, next_capacity;
+} session;
+
+/* The child of a node of levels[level] by `word`, or -1. */
+static int32_t find_child(const arpa_trie *trie, int32_t level, int32_t node, int32_t word)
+{
+    const int32_t *const words = trie->levels[level + 1].word;
+    int32_t low = trie->levels[level].first[node];
+    const int32_t end = trie->levels[level].first[node + 1];
+    int32_t high = end;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (words[middle] < word)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && words[low] == word ? low : -1;
+}
+
+/* next = the state after `word` in `state`; they do not overlap. */
+static void advance(const arpa_model *model, const int32_t *state, int32_t word, int32_t *next)
+{
+    for (int32_t j = 0; j < model->n_contexts; j++) {
+        if (j == 0)
+            next[j] = word;
+        else
+            next[j] = state[j - 1] >= 0 ? find_child(&model->trie, j - 1, state[j - 1], word) : -1;
+    }
+}
+
+/* The state before any word: <s> where there is one. */
+static void reset(const arpa_model *model, int32_t *state)
+{
+    for (int32_t j = 0; j < model->n_contexts; j++)
+        state[j] = j == 0 ? model->bos : -1;
+}
+
+static void fill_row(const arpa_model *model, const int32_t *state, double *restrict row)
+{
+    const arpa_level *const levels = model->trie.levels;
+    double longer[ARPA_MAX_ORDER]; /* back-offs of the contexts longer than j + 1 words */
+    double total = 0;
+    for (int32_t j = model->n_contexts; j-- > 0;) {
+        longer[j] = total;
+        if (state[j] >= 0)
+            total += levels[j].backoff[state[j]];
+    }
+    const double *restrict const unigrams = levels[0].log_p;
+    const int32_t n = levels[0].n;
+    for (int32_t w = 0; w < n; w++)
+        row[w] = unigrams[w] + total;
+    for (int32_t j = 0; j < model->n_contexts; j++) {
+        if (state[j] < 0)
+            continue;
+        const int32_t end = levels[j].first[state[j] + 1];
+        const arpa_level *const children = &levels[j + 1];
+        for (int32_t c = levels[j].first[state[j]]; c < end; c++)
+            if (!isnan(children->log_p[c]))
+                row[children->word[c]] = children->log_p[c] + longer[j];
+    }
+}
+
+static sb_status session_open(void *self, int32_t max_inputs, void **opened, sb_error *err)
+{
+    session *const s = alloc_zeroed(1, sizeof *s);
+    if (s == NULL)
+        return status_no_memory(err);
+    s->model = self;
+    const size_t width = (size_t)s->model->n_contexts;
+    s->start = alloc_array((size_t)max_inputs * width, sizeof *s->start);
+    if (s->start == NULL) {
+        alloc_free(s);
+        return status_no_memory(err);
+    }
+    for (int32_t i = 0; i < max_inputs; i++)
+        reset(s->model, s->start + (size_t)i * width);
+    *opened = s;
+    return SB_OK;
+}
+
+static void session_close(void *opened)
+{
+    session *const s = opened;
+    alloc_free(s->next_state);
+    alloc_free(s->state);
+    alloc_free(s->start);
+    alloc_free(s);
+}
+
+/* The id of a word of a prefix. */
+static sb_status prefix_word(const arpa_model *model, const char *word, size_t size, int32_t *id,
+                             sb_error *err)
+{
+    const int shown = utf8_excerpt(word, size);
+    *id = vocab_find(&model->words, word, size);
+    if (*id < 0) {
+        if (model->unk < 0 || model->trie.levels[0].log_p[model->unk] == -INFINITY)
+            return status_fail(
+                err, SB_ERR_INPUT,
+                "prefix: the model has no word '%.*s', and no mass for unknown words", shown, word);
+        *id = model->unk;
+    }
+    if (*id == model->eos)
+        return status_fail(err, SB_ERR_INPUT, "prefix: nothing can follow the end token '%.*s'",
+                           shown, word);
+    if (*id == model->bos)
+        return status_fail(err, SB_ERR_INPUT,
+                           "prefix: every sequence begins with '%.*s' already; leave it out", shown,
+                           word);
+    return SB_OK;
+}
+
+static sb_status begin(void *opened, int32_t input, const char *text, size_t size, sb_error *err)
+{
+    session *const s = opened;
+    const arpa_model *const m = s->model;
+    int32_t state[ARPA_MAX_ORDER], next[ARPA_MAX_ORDER];
+    const size_t state_size = (size_t)m->n_contexts * sizeof *state;
+    reset(m, state);
+    size_t position = 0, word_size;
+    const char *word;
+    while (utf8_next_word(text, size, &position, &word, &word_size)) {
+        int32_t id;
+        const sb_status status = prefix_word(m, word, word_size, &id, err);
+        if (status != SB_OK)
+            return status;
+        advance(m, state, id, next);
+        memcpy(state, next, state_size);
+    }
+    memcpy(s->start + (size_t)input * (size_t)m->n_contexts, state, state_size);
+    return SB_OK;
+}
+
+static sb_status step(void *opened, int32_t n_rows, const int32_t *parent, const int32_t *token,
+                      const int32_t *input, void *rows, sb_error *err)
+{
+    session *const s = opened;
+    const arpa_model *const m = s->model;
+    const size_t width = (size_t)m->n_contexts, n_words = (size_t)m->words.n;
+    const size_t need = width > 0 ? (size_t)n_rows * width : 1; /* never NULL */
+    if (alloc_reserve(&s->next_state, &s->next_capacity, need, sizeof(int32_t)) != SB_OK)
+        return status_no_memory(err);
+    for (int32_t i = 0; i < n_rows; i++) {
+        int32_t *const next = s->next_state + (size_t)i * width;
+        if (parent[i] < 0)
+            memcpy(next, s->start + (size_t)input[i] * width, width * sizeof *next);
+        else
+            advance(m, s->state + (size_t)parent[i] * width, token[i], next);
+        fill_row(m, next, (double *)rows + (size_t)i * n_words);
+    }
+    int32_t *const old = s->state;
+    const size_t old_capacity = s->state_capacity;
+    s->state = s->next_state;
+    s->state_capacity = s->next_capacity;
+    s->next_state = old;
+    s->next_capacity = old_capacity;
+    return SB_OK;
+}
+
+static const char *token_text(void *self, int32_t token)
+{
+    const arpa_model *const m = self;
+    return vocab_text(&m->words, token);
+}
+
+static int32_t find_token(void *self, const char *text, size_t size)
+{
+    const arpa_model *const m = self;
+    return vocab_find(&m->words, text, size);
+}
+
+static void describe(void *self, sb_describe_fn say, void *user)
+{
+    const arpa_model *const m = self;
+    char name[32], number[32];
+    if (m->unk >= 0)
+        say(user, "unknown word", vocab_text(&m->words, m->unk));
+    snprintf(number, sizeof number, "%d", (int)m->trie.order);
+    say(user, "order", number);
+    for (int32_t i = 0; i < m->trie.order; i++) {
+        snprintf(name, sizeof name, "%d-grams", (int)i + 1);
+        snprintf(number, sizeof number, "%zu", m->n_listed[i]);
+        say(user, name, number);
+    }
+}
+
+static void close_model(void *self)
+{
+    arpa_model *const m = self;
+    arpa_trie_close(&m->trie);
+    vocab_free(&m->words);
+    alloc_free(m);
+}
+
+/* A line that is \data\ alone. */
+static bool probe(const char *head, size_t size)
+{
+    static const char title[] = "\\data\\";
+    size_t position = 0;
+    while (position < size) {
+        const char *const line = head + position;
+        const char *const newline = memchr(line, '\n', size - position);
+        const size_t line_size = newline != NULL ? (size_t)(newline - line) : size - position;
+        size_t at = 0, word_size;
+        const char *word;
+        if (utf8_next_word(line, line_size, &at, &word, &word_size) &&
+            word_size == sizeof title - 1 && memcmp(word, title, word_size) == 0 &&
+            !utf8_next_word(line, line_size, &at, &word, &word_size))
+            return true;
+        position += line_size + 1;
+    }
+    return false;
+}
+
+static sb_status open_arpa(sb_model **model, const model_source *source, sb_error *err)
+{
+    arpa_model *const m = alloc_zeroed(1, sizeof *m);
+    if (m == NULL)
+        return status_no_memory(err);
+    arpa_file file;
+    sb_status status = arpa_file_read(&file, source->reader, err);
+    if (status != SB_OK) {
+        alloc_free(m);
+        return status;
+    }
+    for (int32_t i = 0; i < file.order; i++)
+        m->n_listed[i] = file.tables[i].n;
+    status = arpa_trie_build(&m->trie, &file, lines_name(source->reader), err);
+    m->bos = file.bos;
+    m->eos = file.eos;
+    m->unk = file.unk;
+    m->n_contexts = file.order - 1;
+    m->words = file.words;
+    vocab_init(&file.words);
+    arpa_file_close(&file);
+    const sb_model_ops ops = {.session_open = session_open,
+                              .session_close = session_close,
+                              .begin = begin,
+                              .step = step,
+                              .token_text = token_text,
+                              .find_token = find_token,
+                              .describe = describe,
+                              .close = close_model};
+    const sb_model_info info = {.kind = arpa_backend.kind,
+                                .vocab_size = m->words.n,
+                                .eos = m->eos,
+                                .row_type = SB_ROW_DOUBLE};
+    if (status == SB_OK)
+        status = sb_model_open_custom(model, &ops, &info, m, err);
+    if (status != SB_OK)
+        close_model(m);
+    return status;
+}
+
+const model_backend arpa_backend = {.kind = "arpa",
+                                    .expected = "an ARPA n-gram model, plain or gzip (\\data\\)",
+                                    .probe = probe,
+                                    .open = open_arpa};

@@ -1,0 +1,50 @@
+/* A finite automaton as a sequence model: trees and Markov chains are made of it.
+ *
+ * State 0 is the start. A state has edges (token, natural-log probability, next state or leaf). A
+ * row holds the log-probabilities of a state's edges and -inf elsewhere.
+ *
+ * Building: automaton_open, then for each state in the order of its number automaton_add_state,
+ * which gives the place of its edges, to be filled; then automaton_finish. */
+#ifndef MODEL_AUTOMATON_H
+#define MODEL_AUTOMATON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sbeam/model.h"
+#include "text/vocab.h"
+
+enum { AUTOMATON_LEAF = -1 };
+
+typedef struct automaton_edge {
+    int32_t token;
+    int32_t next; /* a state, or AUTOMATON_LEAF */
+    double log_p;
+} automaton_edge;
+
+typedef struct automaton {
+    vocab words;
+    automaton_edge *edges; /* (n_edges), those of a state together, sorted by token once finished */
+    size_t n_edges, edge_capacity;
+    size_t *first; /* (n_states + 1) */
+    size_t first_capacity;
+    int32_t n_states;
+    int32_t eos;       /* -1 where there is none */
+    const char *shape; /* "tree" or "chain", for messages: the model's kind */
+    size_t n_leaves;   /* of a tree */
+    int32_t depth;     /* of a tree, in edges */
+} automaton;
+
+/* On success *machine is the caller's, to be closed or made a model of. */
+sb_status automaton_open(automaton **machine, const char *shape, sb_error *err);
+/* Accepts NULL. */
+void automaton_close(automaton *machine);
+
+/* Adds a state with n_edges edges. *edges is the place of the first in machine->edges. */
+sb_status automaton_add_state(automaton *machine, size_t n_edges, int32_t *state, size_t *edges,
+                              sb_error *err);
+
+/* Makes the model. The machine belongs to it on success, and stays the caller's on failure. */
+sb_status automaton_finish(automaton *machine, sb_model **model, sb_error *err);
+
+#endif

@@ -1,0 +1,268 @@
+/* Opening models and asking them about their tokens. Sessions are in session.c.
+ *
+ * The content of a file decides which backend opens it: first the backends that know their files by
+ * the first bytes, then, for a file that starts with '{', the one named by the JSON entry "format".
+ */
+#include "model/backend.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "text/utf8.h"
+
+static const model_backend *const backends[] = {&tree_backend, &chain_backend, &arpa_backend};
+
+enum { N_BACKENDS = sizeof backends / sizeof backends[0] };
+
+/* Files that are none of ours, but of which we can say more than that. */
+static const struct {
+    const char *magic;
+    size_t size;
+    const char *advice;
+} strangers[] = {
+    {"\xfd"
+     "7zXZ",
+     6, "an xz file; decompress it first (xz -dk)"},
+    {"BZh", 3, "a bzip2 file; decompress it first (bzip2 -dk)"},
+    {"\x28\xb5\x2f\xfd", 4, "a zstd file; decompress it first (zstd -d)"},
+    {"PK\x03\x04", 4, "a zip file; extract it first (unzip)"},
+    {"mmap lm http://kheafield.com/code", 33, "a KenLM binary file; give the ARPA file"},
+    {"Trie Language Model", 19, "a Sphinx binary model; convert it to ARPA (sphinx_lm_convert)"},
+};
+
+/* Appends to a list in `text`, as far as there is room. */
+static void append(char *text, size_t capacity, const char *separator, const char *item)
+{
+    const size_t used = strlen(text);
+    snprintf(text + used, capacity - used, "%s%s", used > 0 ? separator : "", item);
+}
+
+static sb_status fail_unknown(const char *name, const char *head, size_t size, sb_error *err)
+{
+    if (size == 0)
+        return status_fail(err, SB_ERR_FORMAT, "%s: expected a model, found an empty file", name);
+    for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++)
+        if (size >= strangers[i].size && memcmp(head, strangers[i].magic, strangers[i].size) == 0)
+            return status_fail(err, SB_ERR_FORMAT, "%s: expected a model, found %s", name,
+                               strangers[i].advice);
+    char expected[300] = "";
+    for (size_t i = 0; i < N_BACKENDS; i++)
+        append(expected, sizeof expected, ", ", backends[i]->expected);
+    return status_fail(err, SB_ERR_FORMAT, "%s: not a model file; expected one of: %s", name,
+                       expected);
+}
+
+static sb_status open_json(sb_model **model, lines_reader *reader, sb_error *err)
+{
+    json_doc doc;
+    sb_status status = json_doc_read(&doc, reader, err);
+    if (status != SB_OK)
+        return status;
+    const char *const format = json_string_value(json_object_get(doc.root, "format"));
+    const model_source source = {.reader = reader, .doc = &doc};
+    char expected[200] = "";
+    for (size_t i = 0; i < N_BACKENDS; i++) {
+        const char *const known = backends[i]->json_format;
+        if (known == NULL)
+            continue;
+        if (format != NULL && strcmp(format, known) == 0) {
+            status = backends[i]->open(model, &source, err);
+            goto done;
+        }
+        append(expected, sizeof expected, " or ", known);
+    }
+    const size_t line = json_doc_line(&doc, doc.root);
+    if (format != NULL)
+        status =
+            status_fail(err, SB_ERR_FORMAT, "%s:%zu: expected \"format\": %s, found \"%.*s\"",
+                        doc.name, line, expected, utf8_excerpt(format, strlen(format)), format);
+    else
+        status = status_fail(err, SB_ERR_FORMAT, "%s:%zu: expected an entry \"format\": %s",
+                             doc.name, line, expected);
+done:
+    json_doc_close(&doc);
+    return status;
+}
+
+/* Opens what the reader holds, and closes the reader. */
+static sb_status open_reader(sb_model **model, lines_reader *reader, sb_error *err)
+{
+    const char *head;
+    size_t size;
+    sb_status status = lines_peek(reader, &head, &size, err);
+    if (status != SB_OK)
+        goto done;
+    for (size_t i = 0; i < N_BACKENDS; i++) {
+        if (backends[i]->probe == NULL || !backends[i]->probe(head, size))
+            continue;
+        const model_source source = {.reader = reader};
+        status = backends[i]->open(model, &source, err);
+        goto done;
+    }
+    size_t position = 0, word_size;
+    const char *word;
+    if (utf8_next_word(head, size, &position, &word, &word_size) && word[0] == '{')
+        status = open_json(model, reader, err);
+    else
+        status = fail_unknown(lines_name(reader), head, size, err);
+done:
+    lines_close(reader);
+    return status;
+}
+
+sb_status sb_model_open(sb_model **model, const char *path, sb_error *err)
+{
+    if (model == NULL || path == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_open: an argument is NULL");
+    lines_reader *reader;
+    const sb_status status = lines_open(&reader, path, err);
+    return status == SB_OK ? open_reader(model, reader, err) : status;
+}
+
+sb_status model_open_memory(sb_model **model, const char *name, const void *data, size_t size,
+                            sb_error *err)
+{
+    lines_reader *reader;
+    const sb_status status = lines_open_memory(&reader, name, data, size, err);
+    return status == SB_OK ? open_reader(model, reader, err) : status;
+}
+
+sb_status sb_model_open_custom(sb_model **model, const sb_model_ops *ops, const sb_model_info *info,
+                               void *self, sb_error *err)
+{
+    if (model == NULL || ops == NULL || info == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_open_custom: an argument is NULL");
+    if (ops->session_open == NULL || ops->session_close == NULL || ops->step == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "a model table needs session_open, session_close and step");
+    if (info->kind == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "a model needs a kind");
+    if (info->vocab_size < 1)
+        return status_fail(err, SB_ERR_ARGUMENT, "vocab_size is %d, but must be at least 1",
+                           (int)info->vocab_size);
+    if (info->eos < -1 || info->eos >= info->vocab_size)
+        return status_fail(err, SB_ERR_ARGUMENT, "eos is %d, but must be in -1 .. %d",
+                           (int)info->eos, (int)info->vocab_size - 1);
+    if (info->row_type != SB_ROW_FLOAT && info->row_type != SB_ROW_DOUBLE)
+        return status_fail(err, SB_ERR_ARGUMENT, "row_type is neither float nor double");
+    if (info->max_rows < 0)
+        return status_fail(err, SB_ERR_ARGUMENT, "max_rows is %d, but must be 0 or more",
+                           (int)info->max_rows);
+    sb_model *const m = alloc_array(1, sizeof *m);
+    if (m == NULL)
+        return status_no_memory(err);
+    *m = (sb_model){.ops = *ops, .info = *info, .self = self};
+    *model = m;
+    return SB_OK;
+}
+
+void sb_model_close(sb_model *model)
+{
+    if (model == NULL)
+        return;
+    if (model->ops.close != NULL)
+        model->ops.close(model->self);
+    alloc_free(model);
+}
+
+const sb_model_info *sb_model_get_info(const sb_model *model)
+{
+    return &model->info;
+}
+
+void sb_model_describe(const sb_model *model, sb_describe_fn say, void *user)
+{
+    char number[32];
+    say(user, "kind", model->info.kind);
+    snprintf(number, sizeof number, "%d", (int)model->info.vocab_size);
+    say(user, "vocabulary", number);
+    if (model->info.eos >= 0) {
+        const char *const text = sb_model_token_text(model, model->info.eos);
+        snprintf(number, sizeof number, "%d", (int)model->info.eos);
+        say(user, "end token", text != NULL ? text : number);
+    }
+    if (model->ops.describe != NULL)
+        model->ops.describe(model->self, say, user);
+}
+
+const char *sb_model_token_text(const sb_model *model, int32_t token)
+{
+    if (model->ops.token_text == NULL || token < 0 || token >= model->info.vocab_size)
+        return NULL;
+    return model->ops.token_text(model->self, token);
+}
+
+int32_t sb_model_find_token(const sb_model *model, const char *text, size_t size)
+{
+    return model->ops.find_token != NULL ? model->ops.find_token(model->self, text, size) : -1;
+}
+
+sb_status sb_model_encode(const sb_model *model, const char *text, size_t size, int32_t **tokens,
+                          int32_t *n_tokens, sb_error *err)
+{
+    if (model == NULL || tokens == NULL || n_tokens == NULL || (text == NULL && size > 0))
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_encode: an argument is NULL");
+    int32_t *ids = NULL;
+    size_t n = 0, capacity = 0, position = 0, word_size;
+    const char *word;
+    sb_status status = alloc_reserve(&ids, &capacity, 1, sizeof *ids);
+    while (status == SB_OK && utf8_next_word(text, size, &position, &word, &word_size)) {
+        const int32_t id = sb_model_find_token(model, word, word_size);
+        if (id < 0) {
+            alloc_free(ids);
+            return status_fail(err, SB_ERR_INPUT, "the model has no token '%.*s'",
+                               utf8_excerpt(word, word_size), word);
+        }
+        status = n < INT32_MAX ? alloc_reserve(&ids, &capacity, n + 1, sizeof *ids) : SB_ERR_MEMORY;
+        if (status == SB_OK)
+            ids[n++] = id;
+    }
+    if (status != SB_OK) {
+        alloc_free(ids);
+        return status_no_memory(err);
+    }
+    *tokens = ids;
+    *n_tokens = (int32_t)n;
+    return SB_OK;
+}
+
+sb_status sb_model_decode(const sb_model *model, const int32_t *tokens, int32_t n_tokens,
+                          char **text, sb_error *err)
+{
+    if (model == NULL || text == NULL || n_tokens < 0 || (tokens == NULL && n_tokens > 0))
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_model_decode: an argument is NULL or negative");
+    char *joined = NULL;
+    size_t size = 0, capacity = 0;
+    sb_status status = alloc_reserve(&joined, &capacity, 1, 1);
+    for (int32_t i = 0; status == SB_OK && i < n_tokens; i++) {
+        const char *const token = sb_model_token_text(model, tokens[i]);
+        if (token == NULL) {
+            alloc_free(joined);
+            return status_fail(err, SB_ERR_ARGUMENT, "token %d, at place %d, has no text",
+                               (int)tokens[i], (int)i);
+        }
+        const size_t token_size = strlen(token);
+        status = alloc_reserve(&joined, &capacity, size + token_size + 2, 1);
+        if (status != SB_OK)
+            break;
+        if (i > 0)
+            joined[size++] = ' ';
+        memcpy(joined + size, token, token_size);
+        size += token_size;
+    }
+    if (status != SB_OK) {
+        alloc_free(joined);
+        return status_no_memory(err);
+    }
+    joined[size] = '\0';
+    *text = joined;
+    return SB_OK;
+}
+
+void sb_free(void *memory)
+{
+    alloc_free(memory);
+}

@@ -1,0 +1,159 @@
+/* Probability trees written out as JSON:
+ *
+ *     {"format":"sbeam-tree","tree":{"A":[0.6,{"B":[0.5,null],"C":[0.5,null]}],"D":[0.4,null]}}
+ *
+ * Each child is token: [probability, subtree]; null is a leaf. Tokens are numbered in the order of
+ * their first appearance. The depth of the recursion is bounded by jansson's limit of 2,048 levels,
+ * of which a level of the tree takes two. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "model/automaton.h"
+#include "model/backend.h"
+#include "text/utf8.h"
+
+/* Siblings may miss 1 by this much: probabilities are written with few digits. */
+static const long double sum_tolerance = 1e-6L;
+
+typedef struct reading {
+    const json_doc *doc;
+    automaton *machine;
+    sb_error *err;
+} reading;
+
+/* A node on the way from the root to where we are, for messages. */
+typedef struct place {
+    const struct place *parent; /* NULL: the root */
+    const char *token;
+    int32_t depth;
+} place;
+
+/* The tokens from the root to the node; a long path loses its beginning. */
+static void write_path(const place *node, char *text, size_t size)
+{
+    if (node->parent == NULL) {
+        snprintf(text, size, "the root");
+        return;
+    }
+    char *const end = text + size - 1;
+    char *p = end;
+    *p = '\0';
+    *--p = '\'';
+    for (; node->parent != NULL; node = node->parent) {
+        const size_t n = (size_t)utf8_excerpt(node->token, strlen(node->token));
+        if ((size_t)(p - text) < n + 8) {
+            p -= 3;
+            memcpy(p, "...", 3);
+            break;
+        }
+        p -= n;
+        memcpy(p, node->token, n);
+        if (node->parent->parent != NULL)
+            *--p = ' ';
+    }
+    *--p = '\'';
+    memmove(text, p, (size_t)(end - p) + 1);
+}
+
+static sb_status fail_at(const reading *r, const json_t *children, const place *node,
+                         const char *what)
+{
+    char path[160];
+    write_path(node, path, sizeof path);
+    return status_fail(r->err, SB_ERR_FORMAT, "%s:%zu: %s: %s", r->doc->name,
+                       json_doc_line(r->doc, children), path, what);
+}
+
+/* Reads one child, token: [probability, subtree], into an edge and adds its probability to *sum. */
+static sb_status read_child(const reading *r, const json_t *children, const place *child,
+                            json_t *value, automaton_edge *edge, long double *sum)
+{
+    if (!utf8_is_token(child->token, strlen(child->token)))
+        return fail_at(r, children, child, "a token may not be empty nor contain white space");
+    const json_t *const probability = json_array_get(value, 0);
+    const json_t *const subtree = json_array_get(value, 1);
+    if (json_array_size(value) != 2 || !json_is_number(probability) ||
+        !(json_is_null(subtree) || json_is_object(subtree)))
+        return fail_at(r, children, child, "expected [probability, subtree or null]");
+    const double p = json_number_value(probability);
+    if (!(p >= 0))
+        return fail_at(r, children, child, "expected a probability of at least 0");
+    *sum += p;
+    edge->log_p = log(p);
+    edge->next = AUTOMATON_LEAF;
+    bool is_new;
+    const sb_status status =
+        vocab_add(&r->machine->words, child->token, strlen(child->token), &edge->token, &is_new);
+    return status == SB_OK ? SB_OK : status_no_memory(r->err);
+}
+
+static sb_status read_node(const reading *r, json_t *children, const place *node, int32_t *state)
+{
+    automaton *const m = r->machine;
+    if (json_object_size(children) == 0)
+        return fail_at(r, children, node, "expected at least one child; a leaf is null");
+    size_t first;
+    sb_status status = automaton_add_state(m, json_object_size(children), state, &first, r->err);
+    long double sum = 0;
+    size_t at = first;
+    for (void *i = json_object_iter(children); status == SB_OK && i != NULL;
+         i = json_object_iter_next(children, i)) {
+        const place child = {node, json_object_iter_key(i), node->depth + 1};
+        status = read_child(r, children, &child, json_object_iter_value(i), &m->edges[at++], &sum);
+    }
+    if (status != SB_OK)
+        return status;
+    if (!(fabsl(sum - 1) <= sum_tolerance)) {
+        char what[80];
+        snprintf(what, sizeof what, "the children sum to %.9Lg, expected 1", sum);
+        return fail_at(r, children, node, what);
+    }
+    if (m->depth < node->depth + 1)
+        m->depth = node->depth + 1;
+    at = first;
+    for (void *i = json_object_iter(children); status == SB_OK && i != NULL;
+         i = json_object_iter_next(children, i), at++) {
+        const place child = {node, json_object_iter_key(i), node->depth + 1};
+        json_t *const subtree = json_array_get(json_object_iter_value(i), 1);
+        int32_t next = AUTOMATON_LEAF;
+        if (json_is_object(subtree))
+            status = read_node(r, subtree, &child, &next);
+        else
+            m->n_leaves++;
+        m->edges[at].next = next;
+    }
+    return status;
+}
+
+static sb_status open_tree(sb_model **model, const model_source *source, sb_error *err)
+{
+    static const char *const keys[] = {"format", "tree", NULL};
+    const json_doc *const doc = source->doc;
+    sb_status status = json_doc_check_keys(doc, keys, err);
+    if (status != SB_OK)
+        return status;
+    json_t *const root = json_object_get(doc->root, "tree");
+    if (!json_is_object(root))
+        return status_fail(err, SB_ERR_FORMAT, "%s:%zu: expected an entry \"tree\" with an object",
+                           doc->name, json_doc_line(doc, doc->root));
+    reading r = {.doc = doc, .err = err};
+    status = automaton_open(&r.machine, tree_backend.kind, err);
+    if (status != SB_OK)
+        return status;
+    const place top = {NULL, NULL, 0};
+    int32_t state;
+    status = read_node(&r, root, &top, &state);
+    if (status == SB_OK)
+        status = automaton_finish(r.machine, model, err);
+    if (status != SB_OK)
+        automaton_close(r.machine);
+    return status;
+}
+
+const model_backend tree_backend = {.kind = "tree",
+                                    .expected = "a JSON tree (\"format\":\"sbeam-tree\")",
+                                    .json_format = "sbeam-tree",
+                                    .open = open_tree};

@@ -1,0 +1,129 @@
+/* Files of numbers hold millions of short ones, and strtod spends most of its time on what they
+ * never need. A number is m * 10^e with integers m and e. Where m <= 2^53 and |e| <= 22 both m and
+ * 10^|e| are doubles exactly, so that one multiplication or division rounds once: the result is the
+ * nearest double (Clinger 1990). Everything else goes to strtod, spelt as "<digits>e<exponent>":
+ * without a decimal point there is nothing in it that a locale could change.
+ *
+ * A double's rounding is decided by at most 767 significant digits and whether anything but zeros
+ * follows; longer numbers keep 800 digits and a final 1 for such a rest. */
+#include "text/decimal.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FAST_DIGITS = 18, FAST_EXPONENT = 22, KEPT_DIGITS = 800 };
+
+/* More than any number of digits can make up for. */
+static const int64_t huge_exponent = 1000000000000000;
+
+static const double power_of_ten[FAST_EXPONENT + 1] = {
+    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+/* A number taken apart: (-)digits * 10^exponent. */
+typedef struct parts {
+    const char *start, *end; /* the digits, with at most one point among them */
+    bool negative;
+    int64_t exponent; /* as written, or past huge_exponent */
+} parts;
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool read_exponent(const char *p, const char *end, int64_t *exponent)
+{
+    const bool negative = p < end && *p == '-';
+    if (p < end && (*p == '-' || *p == '+'))
+        p++;
+    if (p == end)
+        return false;
+    int64_t value = 0;
+    for (; p < end; p++) {
+        if (!is_digit(*p))
+            return false;
+        if (value < huge_exponent)
+            value = value * 10 + (*p - '0');
+    }
+    *exponent = negative ? -value : value;
+    return true;
+}
+
+/* The general case. */
+static bool parse_slowly(const parts *number, double *value)
+{
+    char copy[KEPT_DIGITS + 32];
+    size_t n = 0;
+    int64_t exponent = number->exponent;
+    bool after_point = false, rest = false;
+    for (const char *p = number->start; p < number->end; p++) {
+        if (*p == '.') {
+            after_point = true;
+            continue;
+        }
+        const bool dropped = n >= KEPT_DIGITS;
+        if (dropped)
+            rest = rest || *p != '0';
+        else if (n > 0 || *p != '0')
+            copy[n++] = *p;
+        exponent += (int64_t)dropped - (int64_t)after_point;
+    }
+    if (n == 0) {
+        *value = number->negative ? -0.0 : 0.0;
+        return true;
+    }
+    if (rest) {
+        copy[n++] = '1';
+        exponent--;
+    }
+    snprintf(copy + n, sizeof copy - n, "e%lld", (long long)exponent);
+    const double magnitude = strtod(copy, NULL);
+    if (!isfinite(magnitude))
+        return false;
+    *value = number->negative ? -magnitude : magnitude;
+    return true;
+}
+
+bool decimal_parse(const char *text, size_t size, double *value)
+{
+    const char *p = text, *const end = text + size;
+    parts number = {.negative = size > 0 && *p == '-'};
+    if (size > 0 && (*p == '-' || *p == '+'))
+        p++;
+    number.start = p;
+    uint64_t mantissa = 0;
+    size_t n_digits = 0, n_after_point = 0;
+    bool after_point = false;
+    for (; p < end; p++) {
+        if (is_digit(*p)) {
+            if (n_digits < FAST_DIGITS)
+                mantissa = mantissa * 10 + (uint64_t)(*p - '0');
+            n_digits++;
+            n_after_point += after_point;
+        } else if (*p == '.' && !after_point) {
+            after_point = true;
+        } else {
+            break;
+        }
+    }
+    number.end = p;
+    if (n_digits == 0)
+        return false;
+    if (p < end && (*p == 'e' || *p == 'E')) {
+        if (!read_exponent(p + 1, end, &number.exponent))
+            return false;
+    } else if (p < end) {
+        return false;
+    }
+    const int64_t exponent = number.exponent - (int64_t)n_after_point;
+    if (n_digits > FAST_DIGITS || mantissa > (uint64_t)1 << 53 || exponent < -FAST_EXPONENT ||
+        exponent > FAST_EXPONENT)
+        return parse_slowly(&number, value);
+    const double magnitude = exponent < 0 ? (double)mantissa / power_of_ten[-exponent]
+                                          : (double)mantissa * power_of_ten[exponent];
+    *value = number.negative ? -magnitude : magnitude;
+    return true;
+}

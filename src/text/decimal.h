@@ -1,0 +1,13 @@
+/* Decimal text -> double, correctly rounded, the same in every locale. */
+#ifndef TEXT_DECIMAL_H
+#define TEXT_DECIMAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Reads the whole of text[0 .. size) as a number: an optional sign, digits with an optional point
+ * (at least one digit), an optional exponent. False, and *value unwritten, for anything else:
+ * blanks, "inf", "nan", hexadecimal, and numbers too large for a finite double. */
+bool decimal_parse(const char *text, size_t size, double *value);
+
+#endif

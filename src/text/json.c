@@ -1,0 +1,119 @@
+/* Objects and arrays open in the text in the order in which a walk of the document meets them
+ * (jansson iterates an object in the order of insertion, and duplicate keys are refused), so that
+ * the n-th container of the walk is the n-th '{' or '[' of the text outside strings. That gives
+ * errors found after parsing a line. */
+#include "text/json.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "text/utf8.h"
+
+static const size_t max_size = (size_t)1 << 30;
+
+static sb_status fail_load(const json_doc *doc, const json_error_t *what, sb_error *err)
+{
+    const enum json_error_code code = json_error_code(what);
+    /* Some of jansson's failed allocations surface without a word. */
+    if (code == json_error_out_of_memory || what->text[0] == '\0')
+        return status_no_memory(err);
+    if (code == json_error_stack_overflow)
+        return status_fail(err, SB_ERR_FORMAT, "%s:%d: the JSON is nested deeper than %d levels",
+                           doc->name, what->line, JSON_PARSER_MAX_DEPTH - 1);
+    return status_fail(err, SB_ERR_FORMAT, "%s:%d: expected JSON, found: %s", doc->name, what->line,
+                       what->text);
+}
+
+sb_status json_doc_read(json_doc *doc, lines_reader *reader, sb_error *err)
+{
+    const char *const name = lines_name(reader);
+    json_doc d = {.name = alloc_text(name, strlen(name))};
+    if (d.name == NULL)
+        return status_no_memory(err);
+    sb_status status = lines_read_rest(reader, max_size, &d.text, &d.size, err);
+    if (status != SB_OK)
+        goto fail;
+    json_error_t what = {.text = ""};
+    d.root = json_loadb(d.text, d.size, JSON_REJECT_DUPLICATES, &what);
+    if (d.root == NULL) {
+        status = fail_load(&d, &what, err);
+        goto fail;
+    }
+    if (!json_is_object(d.root)) {
+        status =
+            status_fail(err, SB_ERR_FORMAT, "%s:1: expected a JSON object, found an array", d.name);
+        goto fail;
+    }
+    *doc = d;
+    return SB_OK;
+fail:
+    json_doc_close(&d);
+    return status;
+}
+
+void json_doc_close(json_doc *doc)
+{
+    json_decref(doc->root);
+    alloc_free(doc->text);
+    alloc_free(doc->name);
+    memset(doc, 0, sizeof *doc);
+}
+
+/* Counts the containers up to and including `target` in *n; true once it is found. */
+static bool count_to(json_t *value, const json_t *target, size_t *n)
+{
+    if (!json_is_object(value) && !json_is_array(value))
+        return false;
+    ++*n;
+    if (value == target)
+        return true;
+    for (size_t i = 0; i < json_array_size(value); i++)
+        if (count_to(json_array_get(value, i), target, n))
+            return true;
+    for (void *at = json_object_iter(value); at != NULL; at = json_object_iter_next(value, at))
+        if (count_to(json_object_iter_value(at), target, n))
+            return true;
+    return false;
+}
+
+/* The line of the n-th '{' or '[' outside strings, n from 1. */
+static size_t line_of_container(const char *text, size_t size, size_t n)
+{
+    size_t line = 1;
+    bool in_string = false;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '\n')
+            line++;
+        else if (in_string && text[i] == '\\')
+            i++;
+        else if (text[i] == '"')
+            in_string = !in_string;
+        else if (!in_string && (text[i] == '{' || text[i] == '[') && --n == 0)
+            break;
+    }
+    return line;
+}
+
+size_t json_doc_line(const json_doc *doc, const json_t *container)
+{
+    size_t n = 0;
+    count_to(doc->root, container, &n);
+    return line_of_container(doc->text, doc->size, n);
+}
+
+sb_status json_doc_check_keys(const json_doc *doc, const char *const *known, sb_error *err)
+{
+    for (void *at = json_object_iter(doc->root); at != NULL;
+         at = json_object_iter_next(doc->root, at)) {
+        const char *const key = json_object_iter_key(at);
+        bool found = strcmp(key, "comment") == 0;
+        for (size_t i = 0; !found && known[i] != NULL; i++)
+            found = strcmp(key, known[i]) == 0;
+        if (!found)
+            return status_fail(err, SB_ERR_FORMAT, "%s:%zu: unknown entry \"%.*s\"", doc->name,
+                               json_doc_line(doc, doc->root), utf8_excerpt(key, strlen(key)), key);
+    }
+    return SB_OK;
+}

@@ -1,0 +1,33 @@
+/* JSON documents, read with jansson, that can say on which line a part of them stands. */
+#ifndef TEXT_JSON_H
+#define TEXT_JSON_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "sbeam/error.h"
+#include "text/lines.h"
+
+typedef struct json_doc {
+    json_t *root; /* an object */
+    char *name;   /* the path, for messages */
+    char *text;   /* the document itself */
+    size_t size;
+} json_doc;
+
+/* Reads the rest of the reader as one JSON object, at most 1 GiB of text. Duplicate keys are an
+ * error, as is nesting of 2,048 levels (jansson's limit). On success *doc is the caller's to close.
+ */
+sb_status json_doc_read(json_doc *doc, lines_reader *reader, sb_error *err);
+/* Frees what is in a document; a zeroed one is fine. */
+void json_doc_close(json_doc *doc);
+
+/* The line on which an object or array of the document opens. jansson keeps no positions, so this
+ * walks the document: meant for messages. */
+size_t json_doc_line(const json_doc *doc, const json_t *container);
+
+/* Fails with SB_ERR_FORMAT when the root has an entry other than those in `known` (a list that ends
+ * with NULL) and "comment". */
+sb_status json_doc_check_keys(const json_doc *doc, const char *const *known, sb_error *err);
+
+#endif

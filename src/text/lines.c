@@ -1,0 +1,250 @@
+/* A buffer of our own over gzread: gzgets copies byte by byte and cannot hold a zero byte.
+ *
+ * The unread bytes are buffer[begin .. end). A line that does not fit moves to the front and the
+ * buffer doubles, up to the longest line. zlib reads plain files unchanged; what it reports late, a
+ * stream that ends too early, is looked up when the data run out. */
+#include "text/lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+enum { FIRST_BUFFER = 1 << 18, ZLIB_BUFFER = 1 << 17 };
+
+struct lines_reader {
+    char *name;
+    gzFile file;        /* NULL: memory */
+    const char *memory; /* what is left of the caller's data */
+    size_t memory_size;
+    char *buffer;
+    size_t capacity, begin, end;
+    size_t number;
+    bool started, at_end;
+};
+
+static sb_status make_reader(lines_reader **reader, const char *name, sb_error *err)
+{
+    lines_reader *const r = alloc_zeroed(1, sizeof *r);
+    if (r == NULL)
+        return status_no_memory(err);
+    r->name = alloc_text(name, strlen(name));
+    r->buffer = alloc_array(FIRST_BUFFER, 1);
+    r->capacity = FIRST_BUFFER;
+    if (r->name == NULL || r->buffer == NULL) {
+        lines_close(r);
+        return status_no_memory(err);
+    }
+    *reader = r;
+    return SB_OK;
+}
+
+sb_status lines_open(lines_reader **reader, const char *path, sb_error *err)
+{
+    lines_reader *r = NULL;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return status_fail(err, SB_ERR_IO, "%s: %s", path, strerror(errno));
+    struct stat facts;
+    if (fstat(fd, &facts) == 0 && S_ISDIR(facts.st_mode)) {
+        close(fd);
+        return status_fail(err, SB_ERR_IO, "%s: expected a file, found a directory", path);
+    }
+    const sb_status status = make_reader(&r, path, err);
+    if (status != SB_OK) {
+        close(fd);
+        return status;
+    }
+    r->file = gzdopen(fd, "rb");
+    if (r->file == NULL) {
+        close(fd);
+        lines_close(r);
+        return status_no_memory(err);
+    }
+    gzbuffer(r->file, ZLIB_BUFFER);
+    *reader = r;
+    return SB_OK;
+}
+
+sb_status lines_open_memory(lines_reader **reader, const char *name, const void *data, size_t size,
+                            sb_error *err)
+{
+    lines_reader *r;
+    const sb_status status = make_reader(&r, name, err);
+    if (status != SB_OK)
+        return status;
+    r->memory = data;
+    r->memory_size = size;
+    *reader = r;
+    return SB_OK;
+}
+
+void lines_close(lines_reader *reader)
+{
+    if (reader == NULL)
+        return;
+    if (reader->file != NULL)
+        gzclose_r(reader->file);
+    alloc_free(reader->buffer);
+    alloc_free(reader->name);
+    alloc_free(reader);
+}
+
+const char *lines_name(const lines_reader *reader)
+{
+    return reader->name;
+}
+
+size_t lines_number(const lines_reader *reader)
+{
+    return reader->number;
+}
+
+static sb_status fail_read(const lines_reader *r, sb_error *err)
+{
+    const size_t line = r->number + 1;
+    int code;
+    const char *const what = gzerror(r->file, &code);
+    switch (code) {
+    case Z_BUF_ERROR:
+        return status_fail(err, SB_ERR_FORMAT, "%s:%zu: the gzip data end too early", r->name,
+                           line);
+    case Z_DATA_ERROR:
+        return status_fail(err, SB_ERR_FORMAT, "%s:%zu: the gzip data are damaged", r->name, line);
+    case Z_MEM_ERROR: return status_no_memory(err);
+    case Z_ERRNO: return status_fail(err, SB_ERR_IO, "%s:%zu: %s", r->name, line, strerror(errno));
+    default: return status_fail(err, SB_ERR_IO, "%s:%zu: %s", r->name, line, what);
+    }
+}
+
+/* Fills the free part of the buffer, or less at the end of the data. */
+static sb_status fill_buffer(lines_reader *r, sb_error *err)
+{
+    const size_t room = r->capacity - r->end;
+    if (r->file == NULL) {
+        const size_t n = room < r->memory_size ? room : r->memory_size;
+        if (n > 0)
+            memcpy(r->buffer + r->end, r->memory, n);
+        r->memory = n > 0 ? r->memory + n : r->memory;
+        r->memory_size -= n;
+        r->end += n;
+        r->at_end = r->memory_size == 0;
+    } else {
+        errno = 0;
+        const int n = gzread(r->file, r->buffer + r->end, (unsigned)room);
+        if (n < 0)
+            return fail_read(r, err);
+        r->end += (size_t)n;
+        r->at_end = (size_t)n < room;
+        int code = Z_OK;
+        if (r->at_end)
+            gzerror(r->file, &code);
+        if (code != Z_OK && code != Z_STREAM_END)
+            return fail_read(r, err);
+    }
+    if (!r->started && r->end >= 3 && memcmp(r->buffer, "\xef\xbb\xbf", 3) == 0)
+        r->begin = 3;
+    r->started = true;
+    return SB_OK;
+}
+
+/* Makes more bytes available: moves what is unread to the front, and doubles a buffer that it
+ * fills. */
+static sb_status read_more(lines_reader *r, sb_error *err)
+{
+    if (r->begin > 0) {
+        memmove(r->buffer, r->buffer + r->begin, r->end - r->begin);
+        r->end -= r->begin;
+        r->begin = 0;
+    } else if (r->end == r->capacity) {
+        if (r->capacity >= LINES_MAX_LINE)
+            return status_fail(err, SB_ERR_LIMIT, "%s:%zu: the line is longer than %d bytes",
+                               r->name, r->number + 1, LINES_MAX_LINE);
+        if (alloc_reserve(&r->buffer, &r->capacity, r->capacity * 2, 1) != SB_OK)
+            return status_no_memory(err);
+    }
+    return fill_buffer(r, err);
+}
+
+sb_status lines_peek(lines_reader *reader, const char **data, size_t *size, sb_error *err)
+{
+    while (!reader->at_end && reader->end - reader->begin < LINES_PEEK_SIZE) {
+        const sb_status status = read_more(reader, err);
+        if (status != SB_OK)
+            return status;
+    }
+    const size_t n = reader->end - reader->begin;
+    *data = reader->buffer + reader->begin;
+    *size = n < LINES_PEEK_SIZE ? n : LINES_PEEK_SIZE;
+    return SB_OK;
+}
+
+sb_status lines_next(lines_reader *reader, const char **line, size_t *size, sb_error *err)
+{
+    lines_reader *const r = reader;
+    size_t searched = 0;
+    const char *newline;
+    for (;;) {
+        const size_t n = r->end - r->begin;
+        newline = n > searched ? memchr(r->buffer + r->begin + searched, '\n', n - searched) : NULL;
+        if (newline != NULL || r->at_end)
+            break;
+        searched = r->started ? n : 0; /* a byte order mark would move `begin` */
+        const sb_status status = read_more(r, err);
+        if (status != SB_OK)
+            return status;
+    }
+    const char *const start = r->buffer + r->begin;
+    size_t n = newline != NULL ? (size_t)(newline - start) : r->end - r->begin;
+    if (newline == NULL && n == 0) {
+        *line = NULL;
+        *size = 0;
+        return SB_OK;
+    }
+    r->begin += n + (newline != NULL);
+    r->number++;
+    if (n > 0 && start[n - 1] == '\r')
+        n--;
+    *line = start;
+    *size = n;
+    return SB_OK;
+}
+
+sb_status lines_read_rest(lines_reader *reader, size_t limit, char **text, size_t *size,
+                          sb_error *err)
+{
+    lines_reader *const r = reader;
+    char *all = NULL;
+    size_t n_all = 0, capacity = 0;
+    sb_status status = SB_OK;
+    while (status == SB_OK) {
+        const size_t n = r->end - r->begin;
+        if (n > limit - n_all) {
+            status = status_fail(err, SB_ERR_LIMIT, "%s: the file is larger than %zu bytes",
+                                 r->name, limit);
+            break;
+        }
+        if (alloc_reserve(&all, &capacity, n_all + n + 1, 1) != SB_OK) {
+            status = status_no_memory(err);
+            break;
+        }
+        memcpy(all + n_all, r->buffer + r->begin, n);
+        n_all += n;
+        r->begin = r->end = 0;
+        if (r->at_end) {
+            all[n_all] = '\0';
+            *text = all;
+            *size = n_all;
+            return SB_OK;
+        }
+        status = fill_buffer(r, err);
+    }
+    alloc_free(all);
+    return status;
+}

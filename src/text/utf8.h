@@ -1,0 +1,24 @@
+/* UTF-8: what may be a token, and how to quote a piece of text in a message. */
+#ifndef TEXT_UTF8_H
+#define TEXT_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether the bytes are well-formed UTF-8 (no overlong forms, no surrogates, nothing above
+ * U+10FFFF) without a zero byte, so that they can be kept as a terminated string. */
+bool utf8_is_text(const char *text, size_t size);
+
+/* Whether the bytes can be a token of a model whose text is joined with spaces: text as above, not
+ * empty, and without spaces, tabs or line ends. */
+bool utf8_is_token(const char *text, size_t size);
+
+/* Finds the next word of text[*position .. size): a run of bytes other than space, tab, carriage
+ * return and line feed. Moves *position past it; false when there is none. */
+bool utf8_next_word(const char *text, size_t size, size_t *position, const char **word,
+                    size_t *word_size);
+
+/* The bytes of `text` to quote in a message ("%.*s"): at most 60, and no character cut in two. */
+int utf8_excerpt(const char *text, size_t size);
+
+#endif
