@@ -1,0 +1,185 @@
+/* Deterministic beam search over tempered log-probabilities.
+ *
+ * finished stay: the paper's padded beam. A finished hypothesis keeps its slot and competes; the
+ * search ends when all k are finished.
+ * finished leave: as fairseq. At each step an ending among the k best candidates finishes, one
+ * ranked lower is dropped; the k best other candidates go on; the search ends when no live one can
+ * beat the k best finished. At max_len the live ones become leaves and compete.
+ *
+ * With a length penalty A hypotheses are ranked by log_p / length^A, EOS counted. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "decode/decode.h"
+#include "decode/select.h"
+
+static double rank_score(const sb_config *config, double log_p, int32_t length)
+{
+    return config->length_penalty == 0 ? log_p : log_p / pow(length, config->length_penalty);
+}
+
+static struct ranking rank_children(const sb_config *config, const struct entry *parent)
+{
+    return (struct ranking){rank_score(config, parent->phi, parent->depth + 1),
+                            rank_score(config, 1, parent->depth + 1)};
+}
+
+static sb_status start_beam(sb_decoder *decoder, struct slot *slot)
+{
+    (void)decoder;
+    return decode_push_root(slot, 0, 0);
+}
+
+static bool is_finished(const struct entry *entry)
+{
+    return entry->end != SB_END_NONE;
+}
+
+/* Empty lists of at most k; false: no memory. */
+static bool open_lists(sb_decoder *decoder, struct shortlist *live, struct shortlist *leaves)
+{
+    const size_t k = (size_t)decoder->config.k;
+    if (alloc_reserve(&decoder->candidates, &decoder->candidate_capacity, k,
+                      sizeof *decoder->candidates) != SB_OK ||
+        alloc_reserve(&decoder->leaves, &decoder->leaf_capacity, k, sizeof *decoder->leaves) !=
+            SB_OK)
+        return false;
+    *live = (struct shortlist){decoder->candidates, 0, k};
+    *leaves = (struct shortlist){decoder->leaves, 0, k};
+    return true;
+}
+
+static sb_status expand_stay(sb_decoder *decoder, struct slot *slot)
+{
+    struct shortlist best, unused;
+    if (!open_lists(decoder, &best, &unused))
+        return SB_ERR_MEMORY;
+    sb_status status = SB_OK;
+    for (size_t i = 0; i < slot->now.n && status == SB_OK; i++) {
+        const struct entry *const entry = &slot->now.entries[i];
+        if (is_finished(entry))
+            select_offer(&best, (struct candidate){entry->score, (int32_t)i, -1});
+        else
+            status = select_children(decoder, slot, (int32_t)i,
+                                     rank_children(&decoder->config, entry), NULL, &best, &best);
+    }
+    select_sort(&best);
+    for (size_t i = 0; i < best.n && status == SB_OK; i++) {
+        const struct candidate *const c = &best.items[i];
+        status = c->token < 0 ? decode_keep(slot, c->entry)
+                              : decode_push_child(decoder, slot, c->entry, c->token, c->score);
+    }
+    if (decoder->config.early_stop && slot->next.n > 0 && is_finished(&slot->next.entries[0]))
+        slot->n_wanted = 0; /* nothing grows any more */
+    return status;
+}
+
+/* Descending; the sort is made stable by the order of finishing, kept in `tag`. */
+static int compare_done(const void *a, const void *b)
+{
+    const struct entry *const x = a, *const y = b;
+    if (x->score != y->score)
+        return x->score > y->score ? -1 : 1;
+    return (x->tag > y->tag) - (x->tag < y->tag);
+}
+
+/* Moves the finished entries of slot->next to slot->done, of which the k best stay. */
+static sb_status retire(const sb_decoder *decoder, struct slot *slot)
+{
+    size_t n_live = 0;
+    for (size_t i = 0; i < slot->next.n; i++) {
+        struct entry *const entry = &slot->next.entries[i];
+        if (!is_finished(entry)) {
+            slot->next.entries[n_live++] = *entry;
+            continue;
+        }
+        entry->tag = (int64_t)slot->count++;
+        const sb_status status = decode_append(&slot->done, entry);
+        if (status != SB_OK)
+            return status;
+    }
+    slot->next.n = n_live;
+    if (slot->done.n > 0)
+        qsort(slot->done.entries, slot->done.n, sizeof *slot->done.entries, compare_done);
+    if (slot->done.n > (size_t)decoder->config.k)
+        slot->done.n = (size_t)decoder->config.k;
+    return SB_OK;
+}
+
+/* Whether no live entry can still enter the k best finished. */
+static bool is_settled(const sb_decoder *decoder, const struct slot *slot)
+{
+    const sb_config *const config = &decoder->config;
+    if (slot->done.n < (size_t)config->k)
+        return false;
+    if (config->early_stop || slot->next.n == 0)
+        return true;
+    /* log_p only falls; its division by length^A helps most at one end of the lengths to come. */
+    const struct entry *const best = &slot->next.entries[0];
+    const double bound = fmax(rank_score(config, best->phi, best->depth + 1),
+                              rank_score(config, best->phi, config->max_len));
+    return slot->done.entries[slot->done.n - 1].score >= bound;
+}
+
+static sb_status expand_leave(sb_decoder *decoder, struct slot *slot)
+{
+    struct shortlist live, leaves;
+    if (!open_lists(decoder, &live, &leaves))
+        return SB_ERR_MEMORY;
+    sb_status status = SB_OK;
+    for (size_t i = 0; i < slot->now.n && status == SB_OK; i++)
+        status = select_children(decoder, slot, (int32_t)i,
+                                 rank_children(&decoder->config, &slot->now.entries[i]), NULL,
+                                 &live, &leaves);
+    select_sort(&live);
+    select_sort(&leaves);
+    /* Both lists hold their k best, which is enough to know the k best of all. */
+    size_t n_live = 0, n_leaves = 0;
+    while (n_live + n_leaves < (size_t)decoder->config.k && n_leaves < leaves.n) {
+        if (n_live < live.n && select_before(&live.items[n_live], &leaves.items[n_leaves]))
+            n_live++;
+        else
+            n_leaves++;
+    }
+    for (size_t i = 0; i < live.n && status == SB_OK; i++)
+        status = decode_push_child(decoder, slot, live.items[i].entry, live.items[i].token,
+                                   live.items[i].score);
+    for (size_t i = 0; i < n_leaves && status == SB_OK; i++)
+        status = decode_push_child(decoder, slot, leaves.items[i].entry, leaves.items[i].token,
+                                   leaves.items[i].score);
+    if (status == SB_OK)
+        status = retire(decoder, slot);
+    if (status == SB_OK && is_settled(decoder, slot))
+        slot->n_wanted = 0;
+    return status;
+}
+
+static sb_status expand_beam(sb_decoder *decoder, struct slot *slot, sb_error *err)
+{
+    (void)err;
+    return decoder->config.finished == SB_FINISHED_STAY ? expand_stay(decoder, slot)
+                                                        : expand_leave(decoder, slot);
+}
+
+static sb_status finish_beam(sb_decoder *decoder, struct slot *slot)
+{
+    if (decoder->config.finished == SB_FINISHED_LEAVE) {
+        beam_swap(&slot->now, &slot->done);
+        return SB_OK;
+    }
+    /* After an early stop some have not finished: they are no sequences. */
+    size_t n = 0;
+    bool all = true;
+    for (size_t i = 0; i < slot->now.n; i++) {
+        if (is_finished(&slot->now.entries[i]))
+            slot->now.entries[n++] = slot->now.entries[i];
+        else
+            all = false;
+    }
+    slot->now.n = n;
+    slot->result.exhausted = all && n < (size_t)decoder->config.k;
+    return SB_OK;
+}
+
+const struct method method_beam = {"beam", start_beam, expand_beam, finish_beam, false, false};

@@ -1,0 +1,292 @@
+/* The option table: every scalar setting once, with its type, default, bounds, help and the methods
+ * that take it. Defaults, checks, the command line, the manual and the bindings all come from here.
+ */
+#include "sbeam/config.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+#define BIT(method) (1u << SB_METHOD_##method)
+#define ALL_METHODS                                                                                \
+    (BIT(SBS) | BIT(BEAM) | BIT(SAMPLE) | BIT(DIVERSE) | BIT(RESAMPLE) | BIT(REJECT) |             \
+     BIT(EXPLICIT))
+
+static const char *const method_names[] = {"sbs",      "beam",   "sample",  "diverse",
+                                           "resample", "reject", "explicit"};
+
+/* How a field is stored. */
+enum field { FIELD_INT32, FIELD_UINT64, FIELD_DOUBLE, FIELD_BOOL, FIELD_ENUM };
+
+struct setting {
+    sb_option option;
+    enum field field;
+    size_t offset;
+};
+
+#define SETTING(name, kind, field, member, metavar, text, min, max, open, methods, help)           \
+    {                                                                                              \
+        {name, kind, metavar, text, min, max, open, methods, help}, field,                         \
+            offsetof(sb_config, member)                                                            \
+    }
+
+static const struct setting settings[] = {
+    SETTING("method", SB_OPTION_CHOICE, FIELD_ENUM, method,
+            "sbs|beam|sample|diverse|resample|reject|explicit", "sbs", 0, 0, false, ALL_METHODS,
+            "how to draw"),
+    SETTING("k", SB_OPTION_INT, FIELD_INT32, k, "N", "5", 1, 1e7, false, ALL_METHODS,
+            "number of sequences"),
+    SETTING("temperature", SB_OPTION_REAL, FIELD_DOUBLE, temperature, "X", "1", 0, 1e300, true,
+            ALL_METHODS, "divide the model's logits by X"),
+    SETTING("seed", SB_OPTION_INT, FIELD_UINT64, seed, "S", "0", 0, 18446744073709551615.0, false,
+            ALL_METHODS, "the key of all noise"),
+    SETTING("kappa", SB_OPTION_FLAG, FIELD_BOOL, kappa, NULL, "true", 0, 0, false, BIT(SBS),
+            "search one sequence further for the threshold kappa and the weights"),
+    SETTING("max-len", SB_OPTION_INT, FIELD_INT32, max_len, "N", "200", 1, 1e6, false, ALL_METHODS,
+            "most steps of a sequence; the prefix is a leaf there"),
+    SETTING("min-len", SB_OPTION_INT, FIELD_INT32, min_len, "N", "0", 0, 1e6, false, ALL_METHODS,
+            "fewest tokens of a sequence"),
+    SETTING("top-k", SB_OPTION_INT, FIELD_INT32, top_k, "N", "0", 0, 2147483647, false, ALL_METHODS,
+            "keep the N likeliest tokens at each step (0: all)"),
+    SETTING("top-p", SB_OPTION_REAL, FIELD_DOUBLE, top_p, "X", "1", 0, 1, true, ALL_METHODS,
+            "keep the fewest likeliest tokens whose probability is at least X"),
+    SETTING("min-p", SB_OPTION_REAL, FIELD_DOUBLE, min_p, "X", "0", 0, 1, false, ALL_METHODS,
+            "keep tokens of at least X times the largest probability"),
+    SETTING("finished", SB_OPTION_CHOICE, FIELD_ENUM, finished, "stay|leave", "stay", 0, 0, false,
+            BIT(BEAM), "whether a finished hypothesis keeps its place on the beam"),
+    SETTING("length-penalty", SB_OPTION_REAL, FIELD_DOUBLE, length_penalty, "A", "0", -100, 100,
+            false, BIT(BEAM), "rank by log_p / length^A"),
+    SETTING("early-stop", SB_OPTION_FLAG, FIELD_BOOL, early_stop, NULL, "false", 0, 0, false,
+            BIT(BEAM), "end when k have finished (leave) or the best has (stay)"),
+    SETTING("groups", SB_OPTION_INT, FIELD_INT32, groups, "G", "0", 0, 1e7, false, BIT(DIVERSE),
+            "number of groups, a divisor of k (0: k groups of one)"),
+    SETTING("strength", SB_OPTION_REAL, FIELD_DOUBLE, strength, "X", "0.5", 0, 1e300, false,
+            BIT(DIVERSE), "penalty for each earlier group that chose the token"),
+    SETTING("penalty", SB_OPTION_CHOICE, FIELD_ENUM, penalty, "path|step", "path", 0, 0, false,
+            BIT(DIVERSE), "whether penalties add up along the path or count for a step"),
+    SETTING("max-samples", SB_OPTION_INT, FIELD_UINT64, max_samples, "N", "1000000", 1,
+            9007199254740992.0, false, BIT(REJECT), "give up after N samples"),
+};
+
+enum { N_SETTINGS = sizeof settings / sizeof *settings };
+
+const sb_option *sb_config_option(size_t i)
+{
+    return i < N_SETTINGS ? &settings[i].option : NULL;
+}
+
+const char *sb_method_name(sb_method method)
+{
+    const size_t i = (size_t)method;
+    return i < sizeof method_names / sizeof *method_names ? method_names[i] : NULL;
+}
+
+/* --- a field as a number: enums and flags by their place --- */
+
+static double get_number(const sb_config *config, const struct setting *setting)
+{
+    const char *const at = (const char *)config + setting->offset;
+    int32_t i;
+    uint64_t u;
+    double d;
+    bool b;
+    int e;
+    switch (setting->field) {
+    case FIELD_INT32: memcpy(&i, at, sizeof i); return i;
+    case FIELD_UINT64: memcpy(&u, at, sizeof u); return (double)u;
+    case FIELD_DOUBLE: memcpy(&d, at, sizeof d); return d;
+    case FIELD_BOOL: memcpy(&b, at, sizeof b); return b;
+    case FIELD_ENUM: memcpy(&e, at, sizeof e); return e;
+    }
+    return 0;
+}
+
+static void put_number(sb_config *config, const struct setting *setting, double value,
+                       uint64_t integer)
+{
+    char *const at = (char *)config + setting->offset;
+    const int32_t i = setting->field == FIELD_INT32 ? (int32_t)value : 0;
+    const bool b = value != 0;
+    const int e = setting->field == FIELD_ENUM ? (int)value : 0;
+    switch (setting->field) {
+    case FIELD_INT32: memcpy(at, &i, sizeof i); break;
+    case FIELD_UINT64: memcpy(at, &integer, sizeof integer); break;
+    case FIELD_DOUBLE: memcpy(at, &value, sizeof value); break;
+    case FIELD_BOOL: memcpy(at, &b, sizeof b); break;
+    case FIELD_ENUM: memcpy(at, &e, sizeof e); break;
+    }
+}
+
+/* --- checking --- */
+
+/* The place of a word in "a|b|c", or -1. */
+static int find_choice(const char *choices, const char *word)
+{
+    const size_t size = strlen(word);
+    for (int place = 0;; place++) {
+        const size_t length = strcspn(choices, "|");
+        if (length == size && memcmp(choices, word, size) == 0)
+            return place;
+        if (choices[length] == '\0')
+            return -1;
+        choices += length + 1;
+    }
+}
+
+static int count_choices(const char *choices)
+{
+    int n = 1;
+    for (; *choices != '\0'; choices++)
+        n += *choices == '|';
+    return n;
+}
+
+static bool is_in_range(const sb_option *option, double value)
+{
+    if (option->type == SB_OPTION_CHOICE)
+        return value >= 0 && value < count_choices(option->metavar);
+    if (option->type == SB_OPTION_FLAG)
+        return true;
+    return value <= option->max && (option->open_min ? value > option->min : value >= option->min);
+}
+
+static sb_status out_of_range(const sb_option *option, const char *found, sb_error *err)
+{
+    if (option->type == SB_OPTION_CHOICE)
+        return status_fail(err, SB_ERR_ARGUMENT, "%s is '%s'; expected %s", option->name, found,
+                           option->metavar);
+    if (option->type == SB_OPTION_FLAG)
+        return status_fail(err, SB_ERR_ARGUMENT, "%s is '%s'; expected true or false", option->name,
+                           found);
+    return status_fail(err, SB_ERR_ARGUMENT, "%s is '%s'; expected %s %s %g and at most %.20g",
+                       option->name, found,
+                       option->type == SB_OPTION_INT ? "a whole number" : "a number",
+                       option->open_min ? "above" : "of at least", option->min, option->max);
+}
+
+/* Options that would break what the method promises. */
+static sb_status refuse(const sb_config *config, const sb_option *option, sb_error *err)
+{
+    const char *const method = sb_method_name(config->method);
+    const bool breaks_order =
+        strcmp(option->name, "length-penalty") == 0 || strcmp(option->name, "early-stop") == 0;
+    if (breaks_order && config->method != SB_METHOD_DIVERSE)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "method %s refuses %s: the sequences would no longer be a sample of the "
+                           "model's distribution",
+                           method, option->name);
+    return status_fail(err, SB_ERR_ARGUMENT, "method %s has no option %s", method, option->name);
+}
+
+sb_status sb_config_check(const sb_config *config, sb_error *err)
+{
+    if (config == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_config_check: a config expected");
+    sb_config defaults;
+    sb_config_default(&defaults);
+    for (size_t i = 0; i < N_SETTINGS; i++) {
+        const struct setting *const setting = &settings[i];
+        const double value = get_number(config, setting);
+        if (!is_in_range(&setting->option, value)) {
+            char found[40];
+            snprintf(found, sizeof found, "%.17g", value);
+            return out_of_range(&setting->option, found, err);
+        }
+        if (value != get_number(&defaults, setting) &&
+            !(setting->option.methods >> config->method & 1))
+            return refuse(config, &setting->option, err);
+    }
+    if (1 / config->temperature == INFINITY)
+        return status_fail(err, SB_ERR_ARGUMENT, "temperature is %g, too small to divide by",
+                           config->temperature);
+    if (config->min_len > config->max_len)
+        return status_fail(err, SB_ERR_ARGUMENT, "min-len is %d; expected at most max-len, %d",
+                           config->min_len, config->max_len);
+    if (config->groups > 0 && config->k % config->groups != 0)
+        return status_fail(err, SB_ERR_ARGUMENT, "groups is %d; expected a divisor of k, %d",
+                           config->groups, config->k);
+    if ((config->n_ban > 0 && config->ban == NULL) || (config->n_stop > 0 && config->stop == NULL))
+        return status_fail(err, SB_ERR_ARGUMENT, "ban or stop has a count but no list");
+    for (size_t i = 0; i < config->n_stop; i++)
+        if (config->stop[i] == NULL || config->stop[i][0] == '\0')
+            return status_fail(err, SB_ERR_ARGUMENT, "stop: an empty string ends every sequence");
+    return SB_OK;
+}
+
+/* --- from text --- */
+
+/* Reads a whole number exactly, up to 2^64 - 1. */
+static bool read_integer(const char *text, uint64_t *value)
+{
+    *value = 0;
+    if (*text == '\0')
+        return false;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        const uint64_t digit = (uint64_t)(*text - '0');
+        if (*value > (UINT64_MAX - digit) / 10)
+            return false;
+        *value = *value * 10 + digit;
+    }
+    return *text == '\0';
+}
+
+static bool read_real(const char *text, double *value)
+{
+    char *end;
+    if (*text == '\0' || strchr(" \t\n\v\f\r", *text) != NULL)
+        return false;
+    *value = strtod(text, &end);
+    return *end == '\0' && isfinite(*value);
+}
+
+static bool read_value(const sb_option *option, const char *text, double *number, uint64_t *integer)
+{
+    *integer = 0;
+    switch (option->type) {
+    case SB_OPTION_INT:
+        if (!read_integer(text, integer))
+            return false;
+        *number = (double)*integer;
+        return true;
+    case SB_OPTION_REAL: return read_real(text, number);
+    case SB_OPTION_FLAG:
+        *number = strcmp(text, "true") == 0;
+        return *number != 0 || strcmp(text, "false") == 0;
+    case SB_OPTION_CHOICE: *number = find_choice(option->metavar, text); return *number >= 0;
+    }
+    return false;
+}
+
+sb_status sb_config_set(sb_config *config, const char *name, const char *value, sb_error *err)
+{
+    if (config == NULL || name == NULL || value == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_config_set: config, name and value expected");
+    for (size_t i = 0; i < N_SETTINGS; i++) {
+        const sb_option *const option = &settings[i].option;
+        if (strcmp(option->name, name) != 0)
+            continue;
+        double number;
+        uint64_t integer;
+        if (!read_value(option, value, &number, &integer) || !is_in_range(option, number))
+            return out_of_range(option, value, err);
+        put_number(config, &settings[i], number, integer);
+        return SB_OK;
+    }
+    return status_fail(err, SB_ERR_ARGUMENT, "there is no option '%s'", name);
+}
+
+void sb_config_default(sb_config *config)
+{
+    memset(config, 0, sizeof *config);
+    for (size_t i = 0; i < N_SETTINGS; i++) {
+        const sb_option *const option = &settings[i].option;
+        double number = 0;
+        uint64_t integer = 0;
+        read_value(option, option->default_text, &number, &integer);
+        put_number(config, &settings[i], number, integer);
+    }
+}

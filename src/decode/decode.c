@@ -1,0 +1,481 @@
+/* The one loop. Every method runs through sb_decoder_advance: lengths, ends, paths,
+ * log-probabilities and the rows to ask for are dealt with here and nowhere else (DESIGN 3.1
+ * to 3.3). */
+#include "decode/decode.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+static const struct method *const methods[] = {
+    [SB_METHOD_SBS] = &method_sbs,           [SB_METHOD_BEAM] = &method_beam,
+    [SB_METHOD_SAMPLE] = &method_sample,     [SB_METHOD_DIVERSE] = &method_diverse,
+    [SB_METHOD_RESAMPLE] = &method_resample, [SB_METHOD_REJECT] = &method_reject,
+    [SB_METHOD_EXPLICIT] = &method_explicit,
+};
+
+enum { MOST_SLOTS = 4096 };
+
+/* --- for the methods --- */
+
+sb_status decode_append(struct beam *beam, const struct entry *entry)
+{
+    const sb_status status =
+        alloc_reserve(&beam->entries, &beam->capacity, beam->n + 1, sizeof *beam->entries);
+    if (status == SB_OK)
+        beam->entries[beam->n++] = *entry;
+    return status;
+}
+
+static sb_status want_row(struct slot *slot, int32_t parent, int32_t token)
+{
+    const sb_status status = alloc_reserve(&slot->wanted, &slot->wanted_capacity,
+                                           slot->n_wanted + 1, sizeof *slot->wanted);
+    if (status == SB_OK)
+        slot->wanted[slot->n_wanted++] = (struct wanted_row){parent, token};
+    return status;
+}
+
+sb_status decode_push_root(struct slot *slot, double score, int64_t tag)
+{
+    const struct entry root = {
+        .score = score, .tag = tag, .path = -1, .parent = -1, .token = -1, .is_new = true};
+    if (slot->n_wanted == 0) {
+        const sb_status status = want_row(slot, -1, -1);
+        if (status != SB_OK)
+            return status;
+    }
+    return decode_append(&slot->now, &root);
+}
+
+int32_t decode_read_path(sb_decoder *decoder, const struct slot *slot, int32_t path)
+{
+    size_t n = 0;
+    for (int32_t i = path; i >= 0; i = slot->path[i].previous)
+        n++;
+    if (alloc_reserve(&decoder->tokens, &decoder->token_capacity, n + 1, sizeof *decoder->tokens) !=
+        SB_OK)
+        return -1;
+    size_t place = n;
+    for (int32_t i = path; i >= 0; i = slot->path[i].previous)
+        decoder->tokens[--place] = slot->path[i].token;
+    return (int32_t)n;
+}
+
+sb_end decode_end_of(sb_decoder *decoder, const struct slot *slot, const struct entry *parent,
+                     int32_t token, sb_status *status)
+{
+    const sb_decoder_spec *const spec = &decoder->spec;
+    if (token == spec->eos)
+        return SB_END_EOS;
+    if (spec->is_leaf != NULL && spec->is_leaf(spec->user, slot->first_row + parent->row, token))
+        return SB_END_LEAF;
+    if (spec->is_stop != NULL) {
+        const int32_t n = decode_read_path(decoder, slot, parent->path);
+        if (n < 0) {
+            *status = SB_ERR_MEMORY;
+            return SB_END_NONE;
+        }
+        decoder->tokens[n] = token;
+        if (spec->is_stop(spec->user, decoder->tokens, n + 1))
+            return SB_END_STOP;
+    }
+    return parent->depth + 1 >= decoder->config.max_len ? SB_END_MAX_LEN : SB_END_NONE;
+}
+
+sb_status decode_push_child(sb_decoder *decoder, struct slot *slot, int32_t parent, int32_t token,
+                            double score)
+{
+    const struct entry *const from = &slot->now.entries[parent];
+    const struct row *const row = &decoder->rows[from->row];
+    struct entry child = {
+        .node = noise_child(from->node, token),
+        .phi = from->phi + row_log_p(row, token),
+        .log_p_model = from->log_p_model + row_log_p_model(row, token),
+        .score = score,
+        .tag = from->tag,
+        .path = from->path,
+        .depth = from->depth + 1,
+        .parent = parent,
+        .token = token,
+        .is_new = true,
+    };
+    sb_status status = SB_OK;
+    child.end = decode_end_of(decoder, slot, from, token, &status);
+    if (status != SB_OK)
+        return status;
+
+    const struct entry *const last =
+        slot->next.n > 0 ? &slot->next.entries[slot->next.n - 1] : NULL;
+    if (last != NULL && last->is_new && noise_same_node(last->node, child.node)) {
+        child.path = last->path;
+        child.row = last->row;
+        return decode_append(&slot->next, &child);
+    }
+    if (child.end != SB_END_EOS) {
+        status =
+            alloc_reserve(&slot->path, &slot->path_capacity, slot->n_path + 1, sizeof *slot->path);
+        if (status != SB_OK || slot->n_path >= INT32_MAX)
+            return SB_ERR_MEMORY;
+        slot->path[slot->n_path] = (struct path_step){token, from->path};
+        child.path = (int32_t)slot->n_path++;
+    }
+    if (child.end == SB_END_NONE) {
+        child.row = (int32_t)slot->n_wanted;
+        status = want_row(slot, from->row, token);
+        if (status != SB_OK)
+            return status;
+    }
+    return decode_append(&slot->next, &child);
+}
+
+sb_status decode_keep(struct slot *slot, int32_t i)
+{
+    struct entry kept = slot->now.entries[i];
+    kept.parent = i;
+    kept.is_new = false;
+    return decode_append(&slot->next, &kept);
+}
+
+/* --- the loop --- */
+
+/* Room for n opened rows. */
+static sb_status reserve_rows(sb_decoder *decoder, size_t n)
+{
+    if (alloc_reserve(&decoder->rows, &decoder->row_capacity, n, sizeof *decoder->rows) != SB_OK ||
+        alloc_reserve(&decoder->row_scratch, &decoder->scratch_capacity, n,
+                      sizeof *decoder->row_scratch) != SB_OK)
+        return SB_ERR_MEMORY;
+    while (decoder->n_row_objects < n) {
+        void *const scratch = alloc_array(1, row_scratch_size(decoder->spec.vocab_size));
+        if (scratch == NULL)
+            return SB_ERR_MEMORY;
+        row_init(&decoder->rows[decoder->n_row_objects], decoder->spec.vocab_size,
+                 decoder->spec.row_type, scratch);
+        decoder->row_scratch[decoder->n_row_objects++] = scratch;
+    }
+    return SB_OK;
+}
+
+/* Normalises the slot's rows, and refuses what is no distribution. */
+static sb_status open_rows(sb_decoder *decoder, struct slot *slot, const void *logits,
+                           size_t stride, sb_error *err)
+{
+    const sb_status status = reserve_rows(decoder, slot->n_wanted);
+    if (status != SB_OK)
+        return status;
+    const size_t size = decoder->spec.row_type == SB_ROW_FLOAT ? sizeof(float) : sizeof(double);
+    for (size_t i = 0; i < slot->n_wanted; i++) {
+        struct row *const row = &decoder->rows[i];
+        const size_t place = (size_t)slot->first_row + i;
+        if (!row_open(row, (const char *)logits + place * stride * size, slot->temperature)) {
+            const int32_t bad = row_find_bad(row);
+            if (bad >= 0)
+                return status_fail(err, SB_ERR_MODEL,
+                                   "step %d, row %zu: the score of token %d is %g; expected a "
+                                   "finite number or -inf",
+                                   slot->step + 1, place, bad, row_score(row, bad));
+            return status_fail(err, SB_ERR_MODEL,
+                               "step %d, row %zu: every token has probability zero", slot->step + 1,
+                               place);
+        }
+        if (!filter_row(decoder, slot, (int32_t)i))
+            return status_fail(err, SB_ERR_MODEL,
+                               "step %d, row %zu: no token is left by ban and min-len; a prefix "
+                               "here cannot go on",
+                               slot->step + 1, place);
+    }
+    slot->model_rows += slot->n_wanted;
+    return SB_OK;
+}
+
+static bool grows(const struct slot *slot)
+{
+    return slot->n_wanted > 0;
+}
+
+/* One step of one slot. */
+static sb_status advance_slot(sb_decoder *decoder, struct slot *slot, const void *logits,
+                              size_t stride, sb_error *err)
+{
+    sb_status status = open_rows(decoder, slot, logits, stride, err);
+    if (status != SB_OK)
+        return status;
+    slot->n_wanted = 0;
+    slot->next.n = 0;
+    status = decoder->method->expand(decoder, slot, err);
+    if (status != SB_OK)
+        return status;
+    beam_swap(&slot->now, &slot->next);
+    slot->step++;
+    if (grows(slot))
+        return SB_OK;
+    status = decoder->method->finish(decoder, slot);
+    if (status != SB_OK || grows(slot)) /* reject may start again */
+        return status;
+    slot->state = SLOT_FINISHED;
+    return result_build(decoder, slot);
+}
+
+/* Lists the rows of all running slots. */
+static sb_status build_request(sb_decoder *decoder)
+{
+    size_t n = 0;
+    for (int32_t s = 0; s < decoder->spec.max_slots; s++)
+        if (decoder->slots[s].state == SLOT_RUNNING)
+            n += decoder->slots[s].n_wanted;
+    if (n > INT32_MAX)
+        return SB_ERR_LIMIT;
+    if (n > decoder->request_capacity) {
+        int32_t *const lists = alloc_array(n, 3 * 2 * sizeof *lists);
+        if (lists == NULL)
+            return SB_ERR_MEMORY;
+        alloc_free(decoder->parent);
+        decoder->request_capacity = 2 * n;
+        decoder->parent = lists;
+        decoder->token = lists + 2 * n;
+        decoder->input = lists + 4 * n;
+    }
+    decoder->n_rows = n;
+    n = 0;
+    for (int32_t s = 0; s < decoder->spec.max_slots; s++) {
+        struct slot *const slot = &decoder->slots[s];
+        if (slot->state != SLOT_RUNNING)
+            continue;
+        slot->first_row = (int32_t)n;
+        for (size_t i = 0; i < slot->n_wanted; i++, n++) {
+            const struct wanted_row wanted = slot->wanted[i];
+            decoder->parent[n] = wanted.parent < 0 ? -1 : slot->previous_first_row + wanted.parent;
+            decoder->token[n] = wanted.token;
+            decoder->input[n] = s;
+        }
+    }
+    return SB_OK;
+}
+
+/* Names the statuses for which whoever failed had no words. */
+static sb_status fail(sb_decoder *decoder, sb_status status, sb_error *err)
+{
+    decoder->failed = true;
+    decoder->n_rows = 0;
+    if (status == SB_ERR_MEMORY)
+        return status_no_memory(err);
+    return status;
+}
+
+sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t stride, sb_error *err)
+{
+    if (decoder == NULL || logits == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_advance: decoder and logits expected");
+    if (decoder->failed)
+        return status_fail(err, SB_ERR_STATE, "this decoder has failed before; close it");
+    if (decoder->n_rows == 0)
+        return status_fail(err, SB_ERR_STATE, "no rows are wanted: the decoder is done");
+    if (stride < (size_t)decoder->spec.vocab_size && decoder->n_rows > 1)
+        return status_fail(err, SB_ERR_ARGUMENT, "a stride of %zu is shorter than a row of %d",
+                           stride, decoder->spec.vocab_size);
+    for (int32_t s = 0; s < decoder->spec.max_slots; s++) {
+        struct slot *const slot = &decoder->slots[s];
+        if (slot->state != SLOT_RUNNING)
+            continue;
+        slot->previous_first_row = slot->first_row;
+        const sb_status status = advance_slot(decoder, slot, logits, stride, err);
+        if (status != SB_OK)
+            return fail(decoder, status, err);
+    }
+    const sb_status status = build_request(decoder);
+    return status == SB_OK ? SB_OK : fail(decoder, status, err);
+}
+
+int32_t sb_decoder_rows(const sb_decoder *decoder, const int32_t **parent, const int32_t **token,
+                        const int32_t **input)
+{
+    *parent = decoder->parent;
+    *token = decoder->token;
+    *input = decoder->input;
+    return (int32_t)decoder->n_rows;
+}
+
+bool sb_decoder_done(const sb_decoder *decoder)
+{
+    return decoder->n_rows == 0;
+}
+
+/* --- slots --- */
+
+sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t *slot_number,
+                         sb_error *err)
+{
+    if (decoder == NULL || job == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_add: decoder and job expected");
+    if (decoder->failed)
+        return status_fail(err, SB_ERR_STATE, "this decoder has failed before; close it");
+    const double temperature =
+        job->temperature == 0 ? decoder->config.temperature : job->temperature;
+    if (!(temperature > 0) || temperature == INFINITY || 1 / temperature == INFINITY)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "temperature is %g; expected a finite number above 0", temperature);
+    int32_t s = 0;
+    while (s < decoder->spec.max_slots && decoder->slots[s].state != SLOT_FREE)
+        s++;
+    if (s == decoder->spec.max_slots)
+        return status_fail(err, SB_ERR_STATE, "all %d slots are taken", s);
+    struct slot *const slot = &decoder->slots[s];
+    slot->key = (struct noise_key){decoder->config.seed, job->stream, job->draw};
+    slot->temperature = temperature;
+    slot->step = 0;
+    slot->now.n = slot->next.n = slot->done.n = slot->found.n = 0;
+    slot->n_path = slot->n_wanted = 0;
+    slot->model_rows = slot->count = slot->samples = slot->sampled_rows = 0;
+    slot->round_first = slot->round_size = 0;
+    result_clear(&slot->result);
+    sb_status status = decoder->method->start(decoder, slot);
+    if (status == SB_OK) {
+        slot->state = SLOT_RUNNING;
+        status = build_request(decoder);
+    }
+    if (status != SB_OK)
+        return fail(decoder, status, err);
+    if (slot_number != NULL)
+        *slot_number = s;
+    return SB_OK;
+}
+
+int32_t sb_decoder_finished(const sb_decoder *decoder)
+{
+    for (int32_t s = 0; s < decoder->spec.max_slots; s++)
+        if (decoder->slots[s].state == SLOT_FINISHED)
+            return s;
+    return -1;
+}
+
+sb_status sb_decoder_take(sb_decoder *decoder, int32_t slot_number, sb_result *result,
+                          sb_error *err)
+{
+    if (decoder == NULL || result == NULL || slot_number < 0 ||
+        slot_number >= decoder->spec.max_slots)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_decoder_take: decoder, slot and result expected");
+    struct slot *const slot = &decoder->slots[slot_number];
+    if (slot->state != SLOT_FINISHED)
+        return status_fail(err, SB_ERR_STATE, "slot %d has no result to take", slot_number);
+    /* They change places, so that both keep their memory for the next one. */
+    const sb_result taken = slot->result;
+    slot->result = *result;
+    *result = taken;
+    result_clear(&slot->result);
+    slot->state = SLOT_FREE;
+    return SB_OK;
+}
+
+bool sb_decoder_beam(const sb_decoder *decoder, int32_t slot_number, int32_t i,
+                     sb_beam_entry *entry)
+{
+    if (slot_number < 0 || slot_number >= decoder->spec.max_slots)
+        return false;
+    const struct beam *const beam = &decoder->slots[slot_number].now;
+    if (i < 0 || (size_t)i >= beam->n)
+        return false;
+    const struct entry *const e = &beam->entries[i];
+    *entry = (sb_beam_entry){.parent = e->parent,
+                             .token = e->token,
+                             .depth = e->depth,
+                             .end = e->end,
+                             .is_new = e->is_new,
+                             .phi = e->phi,
+                             .score = e->score};
+    return true;
+}
+
+/* --- opening and closing --- */
+
+static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config, sb_error *err)
+{
+    if (spec->vocab_size < 1)
+        return status_fail(err, SB_ERR_ARGUMENT, "vocab_size is %d; expected at least 1",
+                           spec->vocab_size);
+    if (spec->eos < -1 || spec->eos >= spec->vocab_size)
+        return status_fail(err, SB_ERR_ARGUMENT, "eos is %d; expected -1 or an id below %d",
+                           spec->eos, spec->vocab_size);
+    if (spec->row_type != SB_ROW_FLOAT && spec->row_type != SB_ROW_DOUBLE)
+        return status_fail(err, SB_ERR_ARGUMENT, "row_type is %d; expected float or double",
+                           (int)spec->row_type);
+    if (spec->max_slots < 1 || spec->max_slots > MOST_SLOTS)
+        return status_fail(err, SB_ERR_ARGUMENT, "max_slots is %d; expected 1 to %d",
+                           spec->max_slots, MOST_SLOTS);
+    for (size_t i = 0; i < config->n_ban; i++)
+        if (config->ban[i] < 0 || config->ban[i] >= spec->vocab_size)
+            return status_fail(err, SB_ERR_ARGUMENT, "ban: %d is no token id below %d",
+                               config->ban[i], spec->vocab_size);
+    return SB_OK;
+}
+
+sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,
+                          const sb_config *config, sb_error *err)
+{
+    if (decoder == NULL || spec == NULL || config == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_open: spec and config expected");
+    sb_status status = sb_config_check(config, err);
+    if (status == SB_OK)
+        status = check_spec(spec, config, err);
+    if (status != SB_OK)
+        return status;
+    sb_decoder *const d = alloc_zeroed(1, sizeof *d);
+    if (d == NULL)
+        return status_no_memory(err);
+    d->spec = *spec;
+    d->config = *config;
+    d->config.stop = NULL; /* is_stop knows them */
+    d->config.n_stop = 0;
+    d->method = methods[config->method];
+    d->config.ban = NULL;
+    d->slots = alloc_zeroed((size_t)spec->max_slots, sizeof *d->slots);
+    d->counts = alloc_zeroed((size_t)spec->vocab_size, sizeof *d->counts);
+    d->scratch_ids = alloc_array((size_t)spec->vocab_size, sizeof *d->scratch_ids);
+    int32_t *const ban = alloc_array(config->n_ban, sizeof *ban);
+    d->config.ban = ban;
+    if (d->slots == NULL || d->counts == NULL || d->scratch_ids == NULL || ban == NULL) {
+        sb_decoder_close(d);
+        return status_no_memory(err);
+    }
+    if (config->n_ban > 0)
+        memcpy(ban, config->ban, config->n_ban * sizeof *ban);
+    *decoder = d;
+    return SB_OK;
+}
+
+static void release_slot(struct slot *slot)
+{
+    alloc_free(slot->now.entries);
+    alloc_free(slot->next.entries);
+    alloc_free(slot->done.entries);
+    alloc_free(slot->found.entries);
+    alloc_free(slot->found_table);
+    alloc_free(slot->path);
+    alloc_free(slot->wanted);
+    result_release(&slot->result);
+}
+
+void sb_decoder_close(sb_decoder *decoder)
+{
+    if (decoder == NULL)
+        return;
+    for (int32_t s = 0; decoder->slots != NULL && s < decoder->spec.max_slots; s++)
+        release_slot(&decoder->slots[s]);
+    for (size_t i = 0; i < decoder->n_row_objects; i++)
+        alloc_free(decoder->row_scratch[i]);
+    alloc_free(decoder->slots);
+    alloc_free(decoder->parent);
+    alloc_free(decoder->rows);
+    alloc_free(decoder->row_scratch);
+    alloc_free(decoder->streams);
+    alloc_free(decoder->candidates);
+    alloc_free(decoder->leaves);
+    alloc_free(decoder->counts);
+    alloc_free(decoder->scratch_ids);
+    alloc_free(decoder->tokens);
+    alloc_free((void *)(uintptr_t)decoder->config.ban);
+    alloc_free(decoder);
+}

@@ -1,0 +1,97 @@
+/* Diverse Beam Search (Vijayakumar et al. 2018), Hamming diversity.
+ *
+ * G groups of k / G entries take turns at each step; a token costs strength for every time that an
+ * earlier group chose it at this step, EOS included. Finished entries choose nothing. Groups do not
+ * see each other's candidates, so two of them may hold the same sequence. With penalty `path` the
+ * penalties add up in an entry's score (fairseq); with `step` they count for the choice alone. True
+ * log-probabilities are reported. An entry's tag is its group; the beam is in order of groups. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "decode/decode.h"
+#include "decode/select.h"
+
+static int32_t count_groups(const sb_config *config)
+{
+    return config->groups > 0 ? config->groups : config->k;
+}
+
+static sb_status start_diverse(sb_decoder *decoder, struct slot *slot)
+{
+    for (int32_t group = 0; group < count_groups(&decoder->config); group++) {
+        const sb_status status = decode_push_root(slot, 0, group);
+        if (status != SB_OK)
+            return status;
+    }
+    return SB_OK;
+}
+
+static struct ranking rank_children(const sb_config *config, const struct entry *parent)
+{
+    return (struct ranking){config->penalty == SB_PENALTY_PATH ? parent->score : parent->phi, 1};
+}
+
+/* Entries [first, last) of the beam are one group. */
+static sb_status expand_group(sb_decoder *decoder, struct slot *slot, size_t first, size_t last,
+                              struct shortlist *best)
+{
+    sb_status status = SB_OK;
+    for (size_t i = first; i < last && status == SB_OK; i++) {
+        const struct entry *const entry = &slot->now.entries[i];
+        if (entry->end != SB_END_NONE)
+            select_offer(best, (struct candidate){entry->score, (int32_t)i, -1});
+        else
+            status =
+                select_children(decoder, slot, (int32_t)i, rank_children(&decoder->config, entry),
+                                decoder->counts, best, best);
+    }
+    select_sort(best);
+    for (size_t i = 0; i < best->n && status == SB_OK; i++) {
+        const struct candidate *const c = &best->items[i];
+        if (c->token < 0) {
+            status = decode_keep(slot, c->entry);
+            continue;
+        }
+        status = decode_push_child(decoder, slot, c->entry, c->token, c->score);
+        if (status == SB_OK && decoder->config.penalty == SB_PENALTY_STEP) {
+            struct entry *const child = &slot->next.entries[slot->next.n - 1];
+            child->score = child->phi;
+        }
+    }
+    for (size_t i = 0; i < best->n; i++)
+        if (best->items[i].token >= 0)
+            decoder->counts[best->items[i].token]++;
+    return status;
+}
+
+static sb_status expand_diverse(sb_decoder *decoder, struct slot *slot, sb_error *err)
+{
+    (void)err;
+    const size_t width = (size_t)(decoder->config.k / count_groups(&decoder->config));
+    if (alloc_reserve(&decoder->candidates, &decoder->candidate_capacity, width,
+                      sizeof *decoder->candidates) != SB_OK)
+        return SB_ERR_MEMORY;
+    sb_status status = SB_OK;
+    for (size_t first = 0, last; first < slot->now.n && status == SB_OK; first = last) {
+        for (last = first; last < slot->now.n; last++)
+            if (slot->now.entries[last].tag != slot->now.entries[first].tag)
+                break;
+        struct shortlist best = {decoder->candidates, 0, width};
+        status = expand_group(decoder, slot, first, last, &best);
+    }
+    /* Only what was chosen was counted. */
+    for (size_t i = 0; i < slot->next.n; i++)
+        if (slot->next.entries[i].token >= 0)
+            decoder->counts[slot->next.entries[i].token] = 0;
+    return status;
+}
+
+static sb_status finish_diverse(sb_decoder *decoder, struct slot *slot)
+{
+    (void)decoder;
+    (void)slot;
+    return SB_OK;
+}
+
+const struct method method_diverse = {"diverse",      start_diverse, expand_diverse,
+                                      finish_diverse, false,         false};

@@ -1,0 +1,60 @@
+/* The calls for inputs that are all at hand, on top of sb_draw_all. */
+#include <string.h>
+
+#include "base/status.h"
+#include "decode/decode.h"
+#include "sbeam/draw.h"
+
+struct list {
+    const sb_input *inputs;
+    size_t n_inputs, next_input;
+    sb_result **results;
+    size_t next_result;
+};
+
+static int give_input(void *user, sb_input *input, sb_error *err)
+{
+    (void)err;
+    struct list *const list = user;
+    if (list->next_input == list->n_inputs)
+        return 0;
+    *input = list->inputs[list->next_input++];
+    return 1;
+}
+
+static int keep_result(void *user, const sb_input *input, const sb_result *result, sb_error *err)
+{
+    (void)input;
+    struct list *const list = user;
+    if (result_copy(list->results[list->next_result++], result) == SB_OK)
+        return 0;
+    status_no_memory(err);
+    return -1;
+}
+
+sb_status sb_draw_batch(const sb_model *model, const sb_input *inputs, size_t n_inputs,
+                        const sb_config *config, const sb_plan *plan, sb_result **results,
+                        sb_error *err)
+{
+    if (n_inputs > 0 && (inputs == NULL || results == NULL))
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_draw_batch: inputs and results expected");
+    struct list list = {inputs, n_inputs, 0, results, 0};
+    const sb_pipe pipe = {&list, give_input, keep_result, NULL};
+    const sb_status status = sb_draw_all(model, config, plan, &pipe, err);
+    for (size_t i = 0; status != SB_OK && i < list.next_result; i++)
+        result_clear(results[i]);
+    return status;
+}
+
+sb_status sb_draw(const sb_model *model, const char *input, const sb_config *config,
+                  sb_result *result, sb_error *err)
+{
+    if (result == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_draw: a result expected");
+    const sb_input one = {.text = input, .size = input != NULL ? strlen(input) : 0};
+    sb_plan plan;
+    sb_plan_default(&plan);
+    plan.batch = 1;
+    result_clear(result);
+    return sb_draw_batch(model, &one, 1, config, &plan, &result, err);
+}

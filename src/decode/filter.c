@@ -1,0 +1,121 @@
+/* What changes the model before the draw: ban and min-len, then (the temperature being in the row)
+ * top-k, top-p and min-p, in this order, each on the renormalised row, ties to the lower id. The
+ * draw is exact for the model so changed (DESIGN 2.4). Nothing is copied: the members that are out
+ * are marked in the row. */
+#include <math.h>
+
+#include "decode/decode.h"
+
+/* Members ordered by score, the lower id first among equals. */
+static bool before(const struct row *row, int32_t a, int32_t b)
+{
+    const double x = row_score(row, a), y = row_score(row, b);
+    return x > y || (x == y && a < b);
+}
+
+static void sift_down(const struct row *row, int32_t *heap, int32_t n, int32_t i)
+{
+    for (;;) {
+        int32_t best = i;
+        for (int32_t child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
+            if (before(row, heap[child], heap[best]))
+                best = child;
+        if (best == i)
+            return;
+        const int32_t moved = heap[i];
+        heap[i] = heap[best];
+        heap[best] = moved;
+        i = best;
+    }
+}
+
+/* Puts the likeliest members at the end of ids, best last, until n_best of them or `mass` of the
+ * row is there; returns their number. A heap, because few are wanted of many. */
+static int32_t take_best(const struct row *row, int32_t *ids, int32_t n, int32_t n_best,
+                         double mass)
+{
+    for (int32_t i = n / 2 - 1; i >= 0; i--)
+        sift_down(row, ids, n, i);
+    int32_t taken = 0;
+    double sum = 0;
+    while (taken < n_best && taken < n && sum < mass) {
+        const int32_t best = ids[0];
+        sum += exp(row_log_p(row, best));
+        taken++;
+        ids[0] = ids[n - taken];
+        ids[n - taken] = best;
+        sift_down(row, ids, n - taken, 0);
+    }
+    return taken;
+}
+
+/* Keeps what top-k, top-p and min-p leave. The likeliest member always stays. */
+static bool keep_likeliest(sb_decoder *decoder, struct row *row)
+{
+    const sb_config *const config = &decoder->config;
+    int32_t *ids = decoder->scratch_ids;
+    int32_t n = 0;
+    for (int32_t i = 0; i < row->n; i++)
+        if (row_score(row, i) > -INFINITY && !row_is_taken(row, i))
+            ids[n++] = i;
+    if (config->top_k > 0 && config->top_k < n) {
+        const int32_t kept = take_best(row, ids, n, config->top_k, INFINITY);
+        ids += n - kept;
+        n = kept;
+    }
+    if (config->top_p < 1) {
+        double total = 0;
+        for (int32_t i = n - 1; i >= 0; i--)
+            total += exp(row_log_p(row, ids[i]));
+        const int32_t kept = take_best(row, ids, n, n, config->top_p * total);
+        ids += n - kept;
+        n = kept;
+    }
+    if (config->min_p > 0) {
+        double top = -INFINITY;
+        for (int32_t i = 0; i < n; i++)
+            top = fmax(top, row_score(row, ids[i]));
+        const double floor = log(config->min_p);
+        int32_t kept = 0;
+        for (int32_t i = 0; i < n; i++)
+            if ((row_score(row, ids[i]) - top) * row->inv_t >= floor)
+                ids[kept++] = ids[i];
+        n = kept;
+    }
+    row_keep_only(row, ids, n);
+    return row_renormalise(row);
+}
+
+/* Leaves of a tree that come too early. */
+static bool exclude_early_leaves(const sb_decoder *decoder, const struct slot *slot, int32_t r)
+{
+    struct row *const row = &decoder->rows[r];
+    bool any = false;
+    for (int32_t i = 0; i < row->n; i++)
+        if (row_score(row, i) > -INFINITY &&
+            decoder->spec.is_leaf(decoder->spec.user, slot->first_row + r, i)) {
+            row_exclude(row, i);
+            any = true;
+        }
+    return any;
+}
+
+bool filter_row(sb_decoder *decoder, const struct slot *slot, int32_t r)
+{
+    const sb_config *const config = &decoder->config;
+    struct row *const row = &decoder->rows[r];
+    bool changed = config->n_ban > 0;
+    for (size_t i = 0; i < config->n_ban; i++)
+        row_exclude(row, config->ban[i]);
+    if (slot->step < config->min_len && decoder->spec.eos >= 0) {
+        row_exclude(row, decoder->spec.eos);
+        changed = true;
+    }
+    if (slot->step + 1 < config->min_len && decoder->spec.is_leaf != NULL)
+        changed = exclude_early_leaves(decoder, slot, r) || changed;
+    if (changed && !row_renormalise(row))
+        return false;
+    if (config->top_k > 0 || config->top_p < 1 || config->min_p > 0)
+        return keep_likeliest(decoder, row);
+    return true;
+}

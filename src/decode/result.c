@@ -1,0 +1,139 @@
+/* Results: from the last beam to tokens, weights and the probability of the whole draw. */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "decode/decode.h"
+#include "math/logspace.h"
+
+const char *sb_end_name(sb_end end)
+{
+    static const char *const names[] = {"none", "eos", "max-len", "leaf", "stop"};
+    return (size_t)end < sizeof names / sizeof *names ? names[end] : "none";
+}
+
+void result_clear(sb_result *result)
+{
+    result->n_sequences = 0;
+    result->kappa = NAN;
+    result->log_p_draw = NAN;
+    result->exhausted = false;
+    result->complete = true;
+    result->model_rows = result->samples = result->sampled_rows = 0;
+}
+
+void result_release(sb_result *result)
+{
+    alloc_free(result->sequences);
+    alloc_free(result->token_pool);
+}
+
+sb_status result_copy(sb_result *to, const sb_result *from)
+{
+    size_t n_tokens = 0;
+    for (int32_t i = 0; i < from->n_sequences; i++)
+        n_tokens += (size_t)from->sequences[i].n_tokens;
+    if (alloc_reserve(&to->sequences, &to->sequence_capacity, (size_t)from->n_sequences,
+                      sizeof *to->sequences) != SB_OK ||
+        alloc_reserve(&to->token_pool, &to->token_capacity, n_tokens, sizeof *to->token_pool) !=
+            SB_OK)
+        return SB_ERR_MEMORY;
+    const sb_result memory = *to;
+    *to = *from;
+    to->sequences = memory.sequences;
+    to->sequence_capacity = memory.sequence_capacity;
+    to->token_pool = memory.token_pool;
+    to->token_capacity = memory.token_capacity;
+    int32_t *next = to->token_pool;
+    for (int32_t i = 0; i < from->n_sequences; i++) {
+        const size_t n = (size_t)from->sequences[i].n_tokens;
+        to->sequences[i] = from->sequences[i];
+        to->sequences[i].tokens = next;
+        if (n > 0)
+            memcpy(next, from->sequences[i].tokens, n * sizeof *next);
+        next += n;
+    }
+    return SB_OK;
+}
+
+sb_status sb_result_open(sb_result **result, sb_error *err)
+{
+    if (result == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_result_open: a place for the result expected");
+    sb_result *const r = alloc_zeroed(1, sizeof *r);
+    if (r == NULL)
+        return status_no_memory(err);
+    result_clear(r);
+    *result = r;
+    return SB_OK;
+}
+
+void sb_result_close(sb_result *result)
+{
+    if (result == NULL)
+        return;
+    result_release(result);
+    alloc_free(result);
+}
+
+/* Copies the paths into one pool. */
+static sb_status copy_tokens(const struct slot *slot, sb_result *result)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < slot->now.n; i++)
+        for (int32_t p = slot->now.entries[i].path; p >= 0; p = slot->path[p].previous)
+            total++;
+    const sb_status status = alloc_reserve(&result->token_pool, &result->token_capacity, total + 1,
+                                           sizeof *result->token_pool);
+    if (status != SB_OK)
+        return status;
+    int32_t *next = result->token_pool;
+    for (size_t i = 0; i < slot->now.n; i++) {
+        const struct entry *const entry = &slot->now.entries[i];
+        int32_t n = 0;
+        for (int32_t p = entry->path; p >= 0; p = slot->path[p].previous)
+            n++;
+        int32_t *place = next + n;
+        for (int32_t p = entry->path; p >= 0; p = slot->path[p].previous)
+            *--place = slot->path[p].token;
+        result->sequences[i].tokens = next;
+        result->sequences[i].n_tokens = n;
+        next += n;
+    }
+    return SB_OK;
+}
+
+sb_status result_build(sb_decoder *decoder, struct slot *slot)
+{
+    sb_result *const result = &slot->result;
+    result->stream = slot->key.stream;
+    result->draw = slot->key.draw;
+    result->seed = slot->key.seed;
+    result->temperature = slot->temperature;
+    result->method = decoder->config.method;
+    result->k = decoder->config.k;
+    result->model_rows = slot->model_rows;
+    sb_status status = alloc_reserve(&result->sequences, &result->sequence_capacity, slot->now.n,
+                                     sizeof *result->sequences);
+    if (status == SB_OK)
+        status = copy_tokens(slot, result);
+    if (status != SB_OK)
+        return status;
+    result->n_sequences = (int32_t)slot->now.n;
+    for (size_t i = 0; i < slot->now.n; i++) {
+        const struct entry *const entry = &slot->now.entries[i];
+        sb_sequence *const sequence = &result->sequences[i];
+        sequence->end = entry->end;
+        sequence->log_p = entry->phi;
+        sequence->log_p_model = entry->log_p_model;
+        sequence->g = decoder->method->has_g ? entry->score : NAN;
+        sequence->log_weight =
+            isnan(result->kappa) ? NAN : logspace_weight(entry->phi, result->kappa);
+    }
+    if (decoder->method->has_log_p_draw && slot->now.n > 0)
+        result->log_p_draw =
+            logspace_plackett_luce(&result->sequences[0].log_p, slot->now.n, sizeof(sb_sequence));
+    return SB_OK;
+}

@@ -1,0 +1,66 @@
+/* log-probability of a given sequence, token by token: one row a step, nothing tempered or masked.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "math/row.h"
+#include "sbeam/draw.h"
+
+static sb_status score_tokens(sb_session *session, const sb_model_info *info, struct row *row,
+                              void *scores, const int32_t *tokens, int32_t n_tokens,
+                              double *token_log_p, sb_error *err)
+{
+    int32_t parent = -1, token = -1;
+    const int32_t input = 0;
+    for (int32_t i = 0; i < n_tokens; i++) {
+        if (i > 0 && (token == info->eos || sb_session_is_leaf(session, 0, token)))
+            return status_fail(err, SB_ERR_INPUT, "token %d of the output follows its end", i + 1);
+        if (tokens[i] < 0 || tokens[i] >= info->vocab_size)
+            return status_fail(err, SB_ERR_INPUT,
+                               "token %d of the output is %d; expected an id below %d", i + 1,
+                               tokens[i], info->vocab_size);
+        if (i > 0 && token_log_p[i - 1] == -INFINITY) {
+            token_log_p[i] = -INFINITY; /* the model has nothing to say after an impossible token */
+            continue;
+        }
+        const sb_status status = sb_session_step(session, 1, &parent, &token, &input, scores, err);
+        if (status != SB_OK)
+            return status;
+        if (!row_open(row, scores, 1))
+            return status_fail(err, SB_ERR_MODEL, "step %d: the row is not a distribution", i + 1);
+        token = tokens[i];
+        parent = 0;
+        token_log_p[i] = row_log_p(row, token);
+    }
+    return SB_OK;
+}
+
+sb_status sb_score(const sb_model *model, const char *input, size_t size, const int32_t *tokens,
+                   int32_t n_tokens, double *token_log_p, sb_error *err)
+{
+    if (model == NULL || n_tokens < 0 || (n_tokens > 0 && (tokens == NULL || token_log_p == NULL)))
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_score: model and tokens expected");
+    const sb_model_info *const info = sb_model_get_info(model);
+    sb_session *session;
+    sb_status status = sb_session_open(&session, model, 1, err);
+    if (status != SB_OK)
+        return status;
+    const size_t element = info->row_type == SB_ROW_FLOAT ? sizeof(float) : sizeof(double);
+    void *const scores = alloc_array((size_t)info->vocab_size, element);
+    void *const scratch = alloc_array(1, row_scratch_size(info->vocab_size));
+    if (scores == NULL || scratch == NULL) {
+        status = status_no_memory(err);
+    } else {
+        struct row row;
+        row_init(&row, info->vocab_size, info->row_type, scratch);
+        status = sb_session_begin(session, 0, input != NULL ? input : "", size, err);
+        if (status == SB_OK)
+            status = score_tokens(session, info, &row, scores, tokens, n_tokens, token_log_p, err);
+    }
+    alloc_free(scratch);
+    alloc_free(scores);
+    sb_session_close(session);
+    return status;
+}

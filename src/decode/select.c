@@ -1,0 +1,110 @@
+#include "decode/select.h"
+
+#include <math.h>
+
+bool select_before(const struct candidate *a, const struct candidate *b)
+{
+    if (a->score != b->score)
+        return a->score > b->score;
+    return a->entry != b->entry ? a->entry < b->entry : a->token < b->token;
+}
+
+/* Restores the heap below i: each item is worse than those under it. */
+static void sift_down(struct candidate *items, size_t n, size_t i)
+{
+    const struct candidate moved = items[i];
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child >= n)
+            break;
+        if (child + 1 < n && select_before(&items[child], &items[child + 1]))
+            child++;
+        if (!select_before(&moved, &items[child]))
+            break;
+        items[i] = items[child];
+        i = child;
+    }
+    items[i] = moved;
+}
+
+void select_offer(struct shortlist *list, struct candidate candidate)
+{
+    if (list->n == list->most) {
+        if (list->n > 0 && select_before(&candidate, &list->items[0])) {
+            list->items[0] = candidate;
+            sift_down(list->items, list->n, 0);
+        }
+        return;
+    }
+    size_t i = list->n++;
+    while (i > 0 && select_before(&list->items[(i - 1) / 2], &candidate)) {
+        list->items[i] = list->items[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    list->items[i] = candidate;
+}
+
+void select_sort(struct shortlist *list)
+{
+    /* Heap sort: the worst goes to the end. */
+    for (size_t n = list->n; n > 1; n--) {
+        const struct candidate worst = list->items[0];
+        list->items[0] = list->items[n - 1];
+        list->items[n - 1] = worst;
+        sift_down(list->items, n - 1, 0);
+    }
+}
+
+static double worst_score(const struct shortlist *list)
+{
+    return list->n < list->most ? -INFINITY : list->items[0].score;
+}
+
+/* The logit below which no child can enter either list. Rounding in the way back is covered by a
+ * margin: what passes is compared again by its score. */
+static double least_logit(const struct row *row, struct ranking ranking,
+                          const struct shortlist *live, const struct shortlist *leaves)
+{
+    const double worst = fmin(worst_score(live), worst_score(leaves));
+    const double log_p = (worst - ranking.offset) / ranking.slope;
+    const double logit = row->top + (log_p + row->log_z) / row->inv_t;
+    return logit -
+           1e-12 * (fabs(logit) + fabs(row->top) + fabs(worst) / (ranking.slope * row->inv_t) +
+                    fabs(ranking.offset) / (ranking.slope * row->inv_t));
+}
+
+sb_status select_children(sb_decoder *decoder, const struct slot *slot, int32_t i,
+                          struct ranking ranking, const int32_t *counts, struct shortlist *live,
+                          struct shortlist *leaves)
+{
+    const struct entry *const parent = &slot->now.entries[i];
+    const struct row *const row = &decoder->rows[parent->row];
+    sb_status status = SB_OK;
+    double least = least_logit(row, ranking, live, leaves);
+    for (int32_t b = 0; b < row->n_blocks; b++) {
+        if (row->max[b] < least || row->max[b] == -INFINITY)
+            continue; /* most blocks end here */
+        const int32_t first = b * KERNEL_BLOCK;
+        const int32_t last = row->n - first < KERNEL_BLOCK ? row->n : first + KERNEL_BLOCK;
+        for (int32_t token = first; token < last; token++) {
+            const double logit = row_score(row, token);
+            if (logit < least || logit == -INFINITY || row_is_taken(row, token))
+                continue;
+            struct candidate child = {ranking.offset + ranking.slope * row_log_p(row, token), i,
+                                      token};
+            if (counts != NULL)
+                child.score -= decoder->config.strength * counts[token];
+            struct shortlist *list = live;
+            if (live != leaves) {
+                const sb_end end = decode_end_of(decoder, slot, parent, token, &status);
+                if (status != SB_OK)
+                    return status;
+                if (end != SB_END_NONE && end != SB_END_MAX_LEN)
+                    list = leaves;
+            }
+            select_offer(list, child);
+            least = least_logit(row, ranking, live, leaves);
+        }
+    }
+    return SB_OK;
+}
