@@ -51,7 +51,8 @@ typedef struct sb_job {
 
 /* One entry of a slot's beam, as sb_decoder_beam shows it. */
 typedef struct sb_beam_entry {
-    int32_t parent; /* its place on the beam of the previous step; -1 for the root */
+    int32_t parent; /* place on the beam of the previous step of its parent, or, where it stayed, of
+                     * itself; -1 for the root */
     int32_t token;  /* the token that made it, or -1 for the root; a finished entry keeps its own */
     int32_t depth;  /* steps from the root */
     sb_end end;     /* SB_END_NONE while it grows */
@@ -89,10 +90,14 @@ SB_API int32_t sb_decoder_finished(const sb_decoder *decoder);
 SB_API sb_status sb_decoder_take(sb_decoder *decoder, int32_t slot, sb_result *result,
                                  sb_error *err);
 
+/* Gives up the job of a slot, whatever its state, and frees the slot. */
+SB_API sb_status sb_decoder_cancel(sb_decoder *decoder, int32_t slot, sb_error *err);
+
 /* True when no rows are wanted. */
 SB_API bool sb_decoder_done(const sb_decoder *decoder);
 
-/* Entry i of the slot's beam after the last step, best first; false past its end. */
+/* Entry i of the slot's beam after the last step, best first; false past its end. Once the slot is
+ * finished, and until its result is taken, these are the sequences of the result. */
 SB_API bool sb_decoder_beam(const sb_decoder *decoder, int32_t slot, int32_t i,
                             sb_beam_entry *entry);
 

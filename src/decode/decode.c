@@ -370,6 +370,18 @@ sb_status sb_decoder_take(sb_decoder *decoder, int32_t slot_number, sb_result *r
     return SB_OK;
 }
 
+sb_status sb_decoder_cancel(sb_decoder *decoder, int32_t slot_number, sb_error *err)
+{
+    if (decoder == NULL || slot_number < 0 || slot_number >= decoder->spec.max_slots)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_cancel: decoder and slot expected");
+    struct slot *const slot = &decoder->slots[slot_number];
+    if (decoder->failed || slot->state == SLOT_FREE)
+        return status_fail(err, SB_ERR_STATE, "slot %d has no job to give up", slot_number);
+    slot->state = SLOT_FREE;
+    const sb_status status = build_request(decoder);
+    return status == SB_OK ? SB_OK : fail(decoder, status, err);
+}
+
 bool sb_decoder_beam(const sb_decoder *decoder, int32_t slot_number, int32_t i,
                      sb_beam_entry *entry)
 {

@@ -26,6 +26,7 @@ struct pending {
     sb_result result;
     struct reading *reading;
     bool ready;
+    sb_error error; /* status not SB_OK: the job failed, and the work ends when its turn comes */
 };
 
 struct pool {
@@ -116,8 +117,10 @@ static bool take_work(struct pool *pool, bool may_wait, struct work *work)
         work->job.stream = pool->current->input.stream;
         work->job.draw = pool->plan.first_draw + i % pool->plan.n_draws;
         work->job.temperature = pool->plan.temperatures[i / pool->plan.n_draws];
-        pool->ring[work->number % pool->ring_size].reading = pool->current;
-        pool->ring[work->number % pool->ring_size].ready = false;
+        struct pending *const pending = &pool->ring[work->number % pool->ring_size];
+        pending->reading = pool->current;
+        pending->ready = false;
+        pending->error.status = SB_OK;
     }
     pthread_mutex_unlock(&pool->lock);
     return taken;
@@ -132,6 +135,10 @@ static void hand_over(struct pool *pool, uint64_t number)
         struct pending *const head = &pool->ring[pool->n_handed % pool->ring_size];
         if (!head->ready)
             break;
+        if (head->error.status != SB_OK) {
+            stop_with(pool, head->error.status, &head->error);
+            break;
+        }
         sb_error error = {SB_ERR_STOPPED, "the sink of results stopped"};
         if (pool->pipe->sink(pool->pipe->user, &head->reading->input, &head->result, &error) != 0) {
             stop_with(pool, error.status, &error);
@@ -148,6 +155,17 @@ static void hand_over(struct pool *pool, uint64_t number)
     }
     pthread_cond_broadcast(&pool->room);
     pthread_mutex_unlock(&pool->lock);
+}
+
+/* An input that the model refuses: what was asked before it is still handed over, nothing after. */
+static void refuse_input(struct pool *pool, uint64_t number, const sb_error *error)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->ring[number % pool->ring_size].error = *error;
+    pool->at_end = true;
+    pool->next_of_input = pool->jobs_per_input;
+    pthread_mutex_unlock(&pool->lock);
+    hand_over(pool, number);
 }
 
 /* --- a worker --- */
@@ -210,6 +228,7 @@ static void close_worker(struct worker *worker)
     alloc_free(worker->rows);
 }
 
+/* Starts a job in a slot. */
 static sb_status begin(struct worker *worker, const struct work *work, sb_error *err)
 {
     const sb_input *const input = &work->reading->input;
@@ -217,15 +236,19 @@ static sb_status begin(struct worker *worker, const struct work *work, sb_error 
     sb_status status = sb_decoder_add(worker->decoder, &work->job, &slot, err);
     if (status != SB_OK)
         return status;
-    worker->work[slot] = *work;
-    worker->n_active++;
     sb_error reason = {SB_OK, ""};
     status = sb_session_begin(worker->session, slot, input->text != NULL ? input->text : "",
                               input->size, &reason);
-    if (status != SB_OK)
-        return status_fail(err, status, "input %llu: %s", (unsigned long long)input->stream,
-                           reason.message);
-    return SB_OK;
+    if (status == SB_OK) {
+        worker->work[slot] = *work;
+        worker->n_active++;
+        return SB_OK;
+    }
+    sb_error named;
+    status_fail(&named, status, "input %llu: %s", (unsigned long long)input->stream,
+                reason.message);
+    refuse_input(worker->pool, work->number, &named);
+    return sb_decoder_cancel(worker->decoder, slot, err);
 }
 
 static sb_status step(struct worker *worker, sb_error *err)

@@ -64,7 +64,7 @@ static inline vdouble max_double(vdouble a, vdouble b)
 /* a * b + c, rounded once. Where the machine has no such instruction: the product is exact in
  * double, the sum is rounded to odd there, and then once more to float, which together round as
  * one. */
-#ifndef __FP_FAST_FMAF
+#if !defined(__FMA__) && !defined(__FP_FAST_FMAF)
 static inline float fused(float a, float b, float c)
 {
     const double product = (double)a * (double)b;
@@ -78,7 +78,7 @@ static inline float fused(float a, float b, float c)
     memcpy(&sum, &bits, sizeof sum);
     return (float)sum;
 }
-#else
+#elif !defined(__FMA__)
 #define fused(a, b, c) __builtin_fmaf(a, b, c)
 #endif
 

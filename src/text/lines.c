@@ -75,7 +75,7 @@ sb_status lines_open(lines_reader **reader, const char *path, sb_error *err)
 sb_status lines_open_memory(lines_reader **reader, const char *name, const void *data, size_t size,
                             sb_error *err)
 {
-    lines_reader *r;
+    lines_reader *r = NULL;
     const sb_status status = make_reader(&r, name, err);
     if (status != SB_OK)
         return status;
