@@ -1,0 +1,135 @@
+/* sbeam info: what a model says about itself. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "common/cli.h"
+#include "common/options.h"
+#include "common/output.h"
+
+static const option info_options[] = {{0}};
+
+static bool takes_max_len(const sb_option *setting)
+{
+    return strcmp(setting->name, "max-len") == 0;
+}
+
+static const option_spec info_spec = {
+    .command = "info",
+    .synopsis = "[-m FILE | FILE] [-f text|jsonl]",
+    .about = "Says what a model file holds. The options of the commands that use a model are\n"
+             "accepted, so that their words can be reused.\n",
+    .formats = "text|jsonl",
+    .own = info_options,
+    .takes_model = true,
+    .takes = takes_max_len,
+};
+
+typedef struct fact {
+    char *name, *value;
+} fact;
+
+typedef struct fact_list {
+    fact *facts;
+    size_t n_facts;
+} fact_list;
+
+static char *copy_text(const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    return memcpy(cli_realloc(NULL, size, 1), text, size);
+}
+
+static void add_fact(void *user, const char *name, const char *value)
+{
+    fact_list *const list = user;
+    list->facts = cli_realloc(list->facts, list->n_facts + 1, sizeof(*list->facts));
+    list->facts[list->n_facts++] = (fact){copy_text(name), copy_text(value)};
+}
+
+/* Whether the text is a number as JSON writes it. */
+static bool is_json_number(const char *text)
+{
+    text += *text == '-';
+    const size_t whole = strspn(text, "0123456789");
+    if (whole == 0 || (whole > 1 && text[0] == '0'))
+        return false;
+    text += whole;
+    if (*text == '.') {
+        const size_t fraction = strspn(++text, "0123456789");
+        if (fraction == 0)
+            return false;
+        text += fraction;
+    }
+    if (*text == 'e' || *text == 'E') {
+        text++;
+        text += *text == '-' || *text == '+';
+        const size_t exponent = strspn(text, "0123456789");
+        if (exponent == 0)
+            return false;
+        text += exponent;
+    }
+    return *text == '\0';
+}
+
+static void put_text(output *out, const fact_list *list)
+{
+    size_t widest = 0;
+    for (size_t i = 0; i < list->n_facts; i++) {
+        const size_t width = strlen(list->facts[i].name);
+        widest = width > widest ? width : widest;
+    }
+    for (size_t i = 0; i < list->n_facts; i++) {
+        output_text(out, list->facts[i].name);
+        output_repeat(out, " ", widest + 2 - strlen(list->facts[i].name));
+        output_field(out, list->facts[i].value, strlen(list->facts[i].value));
+        output_char(out, '\n');
+    }
+}
+
+static void put_json(output *out, const fact_list *list)
+{
+    output_char(out, '{');
+    for (size_t i = 0; i < list->n_facts; i++) {
+        const char *const value = list->facts[i].value;
+        for (char *p = list->facts[i].name; *p != '\0'; p++)
+            *p = *p == ' ' ? '_' : *p;
+        output_key(out, list->facts[i].name);
+        if (is_json_number(value) || strcmp(value, "true") == 0 || strcmp(value, "false") == 0)
+            output_text(out, value);
+        else
+            output_json_string(out, value, strlen(value));
+    }
+    output_text(out, "}\n");
+}
+
+int cmd_info(int argc, char **argv)
+{
+    options parsed;
+    options_open(&parsed, &info_spec, argc, argv);
+    if (options_next(&parsed) == OPTIONS_STOP)
+        return parsed.exit_code;
+    if (parsed.n_args > 1 || (parsed.n_args == 1 && parsed.model != NULL))
+        return cli_usage("info", "one model at a time");
+    sb_model *model;
+    const char *const path = parsed.n_args == 1 ? argv[1] : parsed.model;
+    const int code = cli_open_model("info", path, &model);
+    if (code != EXIT_FINE)
+        return code;
+    fact_list list = {0};
+    output out = {0};
+    sb_model_describe(model, add_fact, &list);
+    if (parsed.format == 0)
+        put_text(&out, &list);
+    else
+        put_json(&out, &list);
+    const bool written = output_flush(&out);
+    for (size_t i = 0; i < list.n_facts; i++) {
+        free(list.facts[i].name);
+        free(list.facts[i].value);
+    }
+    free(list.facts);
+    output_free(&out);
+    sb_model_close(model);
+    return written ? EXIT_FINE : EXIT_FAILED;
+}

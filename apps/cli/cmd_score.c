@@ -1,0 +1,311 @@
+/* sbeam score: log-probabilities of given outputs under the model itself (T = 1, nothing masked).
+ *
+ * An output is scored as a whole sequence: EOS is appended and its log-probability is the last of
+ * token_log_p, except on trees, which have none. Lines are read in blocks, the block is scored by
+ * the threads, and the records are written in the order of the lines. */
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "common/cli.h"
+#include "common/input_record.h"
+#include "common/line_reader.h"
+#include "common/options.h"
+#include "common/output.h"
+#include "sbeam/draw.h"
+
+enum { SCORE_INPUT, SCORE_NO_EOS };
+enum { LINES_PER_THREAD = 16 };
+
+static const option score_options[] = {
+    [SCORE_INPUT] =
+        {"input", 0, "text|jsonl",
+         "what lines are: input<TAB>output, or objects with \"input\" and \"output\" or "
+         "\"tokens\" (default: text)"},
+    [SCORE_NO_EOS] = {"no-eos", 0, NULL, "score the output as a prefix: append no EOS"},
+    {0},
+};
+
+static bool takes_max_len(const sb_option *setting)
+{
+    return strcmp(setting->name, "max-len") == 0;
+}
+
+static const option_spec score_spec = {
+    .command = "score",
+    .synopsis = "[-m FILE] [OPTION...] < LINES",
+    .about = "Reads pairs of input and output from standard input and writes, as JSON lines,\n"
+             "the log-probability of each output, in all and token by token. With --max-len N\n"
+             "an output of N tokens ends there, without EOS, as it does when it is drawn.\n",
+    .formats = "jsonl",
+    .own = score_options,
+    .takes_model = true,
+    .takes = takes_max_len,
+};
+
+/* One line on its way through. */
+typedef struct score_item {
+    uint64_t line;
+    input_record record;
+    int32_t n_scored;    /* tokens and EOS */
+    double *token_log_p; /* (n_scored); owned */
+    sb_status status;
+    sb_error err;
+} score_item;
+
+typedef struct score_work {
+    const sb_model *model;
+    const options *parsed;
+    bool is_jsonl, no_eos;
+    int32_t max_len; /* 0: no limit was given */
+    line_reader reader;
+    score_item *items; /* a block of lines */
+    size_t n_items, capacity;
+    size_t n_threads;
+} score_work;
+
+/* Splits a line at its tab. */
+static sb_status split_line(const line_reader *reader, input_record *record, sb_error *err)
+{
+    *record = (input_record){0};
+    const char *const tab = memchr(reader->line, '\t', reader->size);
+    if (tab == NULL) {
+        cli_set_error(err, SB_ERR_INPUT, "there is no tab between input and output");
+        return SB_ERR_INPUT;
+    }
+    record->input_size = (size_t)(tab - reader->line);
+    record->output_size = reader->size - record->input_size - 1;
+    record->input = cli_realloc(NULL, record->input_size, 1);
+    record->output = cli_realloc(NULL, record->output_size + 1, 1);
+    memcpy(record->input, reader->line, record->input_size);
+    memcpy(record->output, tab + 1, record->output_size);
+    record->output[record->output_size] = '\0';
+    return SB_OK;
+}
+
+/* Reads the next block. Returns the exit code; no items at the end of the input. */
+static int read_block(score_work *work)
+{
+    sb_error err;
+    int more = 0;
+    work->n_items = 0;
+    while (work->n_items < work->capacity) {
+        more = line_reader_next(&work->reader, &err);
+        if (more <= 0)
+            break;
+        score_item *const item = &work->items[work->n_items];
+        *item = (score_item){.line = work->reader.number};
+        const sb_status status = work->is_jsonl
+                                     ? input_record_parse(work->reader.line, work->reader.size,
+                                                          true, &item->record, &err)
+                                     : split_line(&work->reader, &item->record, &err);
+        if (status != SB_OK)
+            return cli_failure("score", "%s:%" PRIu64 ": %s", work->reader.name, item->line,
+                               err.message);
+        if (!item->record.has_stream)
+            item->record.stream = item->line - 1;
+        work->n_items++;
+    }
+    return more < 0 ? cli_error("score", &err) : EXIT_FINE;
+}
+
+/* Turns the output into tokens where it is text, or into text where it is tokens. */
+static sb_status complete_record(const score_work *work, input_record *record, sb_error *err)
+{
+    if (record->tokens == NULL) {
+        int32_t *tokens;
+        const sb_status status = sb_model_encode(work->model, record->output, record->output_size,
+                                                 &tokens, &record->n_tokens, err);
+        if (status != SB_OK)
+            return status;
+        const size_t n = (size_t)record->n_tokens;
+        record->tokens = cli_realloc(NULL, n, sizeof(*tokens));
+        if (n > 0)
+            memcpy(record->tokens, tokens, n * sizeof(*tokens));
+        sb_free(tokens);
+        return SB_OK;
+    }
+    const int32_t vocab_size = sb_model_get_info(work->model)->vocab_size;
+    for (int32_t i = 0; i < record->n_tokens; i++) {
+        if (record->tokens[i] >= vocab_size) {
+            cli_set_error(err, SB_ERR_INPUT, "token %" PRId32 " is not below %" PRId32,
+                          record->tokens[i], vocab_size);
+            return SB_ERR_INPUT;
+        }
+    }
+    char *text;
+    const sb_status status =
+        cli_decode(work->model, record->tokens, record->n_tokens, work->parsed->marker, &text, err);
+    if (status != SB_OK)
+        return status;
+    record->output_size = strlen(text);
+    record->output = cli_realloc(NULL, record->output_size, 1);
+    memcpy(record->output, text, record->output_size);
+    sb_free(text);
+    return SB_OK;
+}
+
+static sb_status score_one(const score_work *work, score_item *item)
+{
+    input_record *const record = &item->record;
+    const sb_status status = complete_record(work, record, &item->err);
+    if (status != SB_OK)
+        return status;
+    if (work->max_len > 0 && record->n_tokens > work->max_len) {
+        cli_set_error(&item->err, SB_ERR_INPUT,
+                      "the output has %" PRId32 " tokens, more than --max-len", record->n_tokens);
+        return SB_ERR_INPUT;
+    }
+    const int32_t eos = sb_model_get_info(work->model)->eos;
+    const bool is_whole = work->max_len > 0 && record->n_tokens == work->max_len;
+    item->n_scored = record->n_tokens;
+    if (eos >= 0 && !work->no_eos && !is_whole) {
+        record->tokens =
+            cli_realloc(record->tokens, (size_t)record->n_tokens + 1, sizeof(*record->tokens));
+        record->tokens[item->n_scored++] = eos;
+    }
+    item->token_log_p = cli_realloc(NULL, (size_t)item->n_scored, sizeof(*item->token_log_p));
+    return sb_score(work->model, record->input, record->input_size, record->tokens, item->n_scored,
+                    item->token_log_p, &item->err);
+}
+
+/* The lines first, first + step, ... of the block: the share of one thread. */
+typedef struct score_share {
+    score_work *work;
+    size_t first, step;
+} score_share;
+
+static void *score_lines(void *user)
+{
+    const score_share *const share = user;
+    for (size_t i = share->first; i < share->work->n_items; i += share->step)
+        share->work->items[i].status = score_one(share->work, &share->work->items[i]);
+    return NULL;
+}
+
+/* Scores the block. Where a thread cannot be started its share is done here. */
+static void score_block(score_work *work)
+{
+    pthread_t threads[1024];
+    score_share shares[1024];
+    bool started[1024];
+    const size_t n = work->n_threads;
+    for (size_t i = 0; i < n; i++) {
+        shares[i] = (score_share){work, i, n};
+        started[i] = i > 0 && pthread_create(&threads[i], NULL, score_lines, &shares[i]) == 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (started[i])
+            pthread_join(threads[i], NULL);
+        else
+            score_lines(&shares[i]);
+    }
+}
+
+static void put_record(output *out, const score_item *item)
+{
+    const input_record *const record = &item->record;
+    double sum = 0;
+    for (int32_t i = 0; i < item->n_scored; i++)
+        sum += item->token_log_p[i];
+    output_text(out, "{\"stream\":");
+    output_unsigned(out, record->stream);
+    output_key(out, "input");
+    output_json_string(out, record->input, record->input_size);
+    output_key(out, "output");
+    output_json_string(out, record->output, record->output_size);
+    output_key(out, "tokens");
+    output_json_tokens(out, record->tokens, record->n_tokens);
+    output_key(out, "log_p");
+    output_json_number(out, sum);
+    output_key(out, "token_log_p");
+    output_char(out, '[');
+    for (int32_t i = 0; i < item->n_scored; i++) {
+        if (i > 0)
+            output_char(out, ',');
+        output_json_number(out, item->token_log_p[i]);
+    }
+    output_text(out, "]}\n");
+}
+
+/* Writes the block up to the first line that failed. Returns the exit code. */
+static int write_block(const score_work *work, output *out)
+{
+    for (size_t i = 0; i < work->n_items; i++) {
+        const score_item *const item = &work->items[i];
+        if (item->status != SB_OK) {
+            output_flush(out);
+            return cli_failure("score", "%s:%" PRIu64 ": %s", work->reader.name, item->line,
+                               item->err.message);
+        }
+        put_record(out, item);
+        if (!output_flush_some(out))
+            return EXIT_FAILED;
+    }
+    return EXIT_FINE;
+}
+
+static int score_all(score_work *work)
+{
+    output out = {0};
+    int code;
+    do {
+        code = read_block(work);
+        const int read_code = code;
+        score_block(work);
+        code = write_block(work, &out);
+        if (code == EXIT_FINE)
+            code = read_code;
+        for (size_t i = 0; i < work->n_items; i++) {
+            input_record_free(&work->items[i].record);
+            free(work->items[i].token_log_p);
+        }
+    } while (code == EXIT_FINE && work->n_items > 0);
+    if (!output_flush(&out))
+        code = EXIT_FAILED;
+    output_free(&out);
+    return code;
+}
+
+int cmd_score(int argc, char **argv)
+{
+    options parsed;
+    score_work work = {.parsed = &parsed};
+    int i;
+    options_open(&parsed, &score_spec, argc, argv);
+    while ((i = options_next(&parsed)) >= 0) {
+        if (i == SCORE_NO_EOS)
+            work.no_eos = true;
+        else if (strcmp(parsed.value, "jsonl") == 0 || strcmp(parsed.value, "text") == 0)
+            work.is_jsonl = parsed.value[0] == 'j';
+        else
+            return cli_usage("score", "--input is text or jsonl, not '%s'", parsed.value);
+    }
+    if (i == OPTIONS_STOP)
+        return parsed.exit_code;
+    if (parsed.n_args > 1 || (parsed.n_args == 1 && strcmp(argv[1], "-") != 0))
+        return cli_usage("score", "the pairs are read from standard input, not from '%s'", argv[1]);
+    if (options_has(&parsed, "max-len"))
+        work.max_len = parsed.config.max_len;
+    sb_model *model;
+    int code = cli_open_model("score", parsed.model, &model);
+    if (code != EXIT_FINE)
+        return code;
+    sb_error err;
+    if (line_reader_open(&work.reader, NULL, &err) != SB_OK) {
+        code = cli_error("score", &err);
+    } else {
+        work.model = model;
+        work.n_threads = (size_t)parsed.threads;
+        work.capacity = work.n_threads * LINES_PER_THREAD;
+        work.items = cli_realloc(NULL, work.capacity, sizeof(*work.items));
+        code = score_all(&work);
+        free(work.items);
+    }
+    line_reader_close(&work.reader);
+    sb_model_close(model);
+    return code;
+}

@@ -1,0 +1,82 @@
+/* sbeam tree: a small model's tree with its noise, as in Figure 1 of the paper. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/tree_nodes.h"
+#include "common/cli.h"
+#include "common/options.h"
+#include "common/terminal.h"
+
+enum { FORMAT_TEXT, FORMAT_SVG, FORMAT_JSONL };
+
+static const option tree_options[] = {{0}};
+
+/* What changes the tree or the beam of SBS. */
+static bool takes_setting(const sb_option *setting)
+{
+    return (setting->methods & 1u << SB_METHOD_SBS) != 0 && strcmp(setting->name, "method") != 0 &&
+           strcmp(setting->name, "kappa") != 0;
+}
+
+static const option_spec tree_spec = {
+    .command = "tree",
+    .synopsis = "[-m FILE] [-k N] [--seed S] [-f text|svg|jsonl] [INPUT]",
+    .about = "Shows the whole tree of a small model with the noise of one draw: the\n"
+             "probability of every node, its perturbed log-probability G, the k nodes of each\n"
+             "level that Stochastic Beam Search keeps, and the leaves that it samples. They\n"
+             "are those of 'sbeam draw' with the same seed. INPUT is the prefix to start from.\n",
+    .formats = "text|svg|jsonl",
+    .own = tree_options,
+    .takes_model = true,
+    .takes = takes_setting,
+};
+
+/* The name of the file without its folders. */
+static const char *base_name(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+int cmd_tree(int argc, char **argv)
+{
+    options parsed;
+    options_open(&parsed, &tree_spec, argc, argv);
+    if (options_next(&parsed) == OPTIONS_STOP)
+        return parsed.exit_code;
+    if (parsed.n_args > 1)
+        return cli_usage("tree", "one INPUT at a time");
+    if (parsed.n_temperatures > 1)
+        return cli_usage("tree", "one temperature at a time");
+    int code = options_check(&parsed);
+    if (code != EXIT_FINE)
+        return code;
+    sb_model *model;
+    code = cli_open_model("tree", parsed.model, &model);
+    if (code != EXIT_FINE)
+        return code;
+    const char *const path = parsed.model != NULL ? parsed.model : getenv("SBEAM_MODEL");
+    tree grown = {.model = model,
+                  .config = &parsed.config,
+                  .input = parsed.n_args == 1 ? argv[1] : "",
+                  .model_name = base_name(path)};
+    sb_error err;
+    if (tree_grow(&grown, &err) != SB_OK) {
+        code = cli_error("tree", &err);
+    } else {
+        output out = {0};
+        const terminal term = terminal_look();
+        if (parsed.format == FORMAT_TEXT)
+            tree_write_text(&grown, &term, &out);
+        else if (parsed.format == FORMAT_SVG)
+            tree_write_svg(&grown, &out);
+        else
+            tree_write_jsonl(&grown, &out);
+        code = output_flush(&out) ? EXIT_FINE : EXIT_FAILED;
+        output_free(&out);
+        tree_free(&grown);
+    }
+    sb_model_close(model);
+    return code;
+}

@@ -1,0 +1,12 @@
+/* The commands: each takes its own words, argv[0] being its name, and returns the exit code. */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+int cmd_draw(int argc, char **argv);
+int cmd_score(int argc, char **argv);
+int cmd_tree(int argc, char **argv);
+int cmd_shuf(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
+
+#endif

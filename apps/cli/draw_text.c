@@ -1,0 +1,214 @@
+/* Records of draws for people: a header with what is needed to repeat the draw, and a table of
+ * probabilities as numbers and bars.
+ *
+ * The bar of a sequence is its probability relative to the likeliest of the record. A sequence that
+ * reads like an earlier one is marked: "reads as 2" if its tokens differ, "same as 2" if they do
+ * not (samples with replacement). */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/draw_writer.h"
+#include "common/cli.h"
+#include "common/utf.h"
+
+enum { P_WIDTH = 8, WEIGHT_WIDTH = 8, MIN_BAR = 4, MAX_BAR = 24, MIN_WIDTH_FOR_WEIGHT = 60 };
+
+/* The columns of one record. */
+typedef struct layout {
+    int rank_width;
+    size_t bar_width;
+    bool has_weight;
+    size_t text_width;
+    double largest; /* log-probability of the likeliest */
+} layout;
+
+/* Writes a field of the header, on a new line where it does not fit. */
+static void put_field(draw_writer *writer, size_t *column, const char *field)
+{
+    const size_t n = strlen(field);
+    if (*column > 0 && *column + 2 + n > writer->term.width) {
+        output_char(&writer->out, '\n');
+        *column = 0;
+    }
+    if (*column > 0) {
+        output_text(&writer->out, "  ");
+        *column += 2;
+    }
+    output_text(&writer->out, field);
+    *column += n;
+}
+
+static void put_header(draw_writer *writer, const sb_input *input, const sb_result *result)
+{
+    output *const out = &writer->out;
+    if (writer->n_records > 0)
+        output_char(out, '\n');
+    terminal_style(&writer->term, out, "1");
+    if (input->size > 0) {
+        char label[40];
+        const int n = snprintf(label, sizeof(label), "input %" PRIu64 ": ", result->stream);
+        output_text(out, label);
+        utf_put_cut(out, input->text, input->size, writer->term.width - (size_t)n,
+                    writer->term.unicode);
+        output_char(out, '\n');
+    }
+    size_t column = 0;
+    char field[96];
+    put_field(writer, &column, sb_method_name(result->method));
+    snprintf(field, sizeof(field), "k %d", (int)result->k);
+    put_field(writer, &column, field);
+    snprintf(field, sizeof(field), "T %g", result->temperature);
+    put_field(writer, &column, field);
+    snprintf(field, sizeof(field), "seed %" PRIu64, result->seed);
+    put_field(writer, &column, field);
+    if (writer->many_draws) {
+        snprintf(field, sizeof(field), "draw %" PRIu64, result->draw);
+        put_field(writer, &column, field);
+    }
+    if (!isnan(result->kappa) && !isinf(result->kappa)) {
+        snprintf(field, sizeof(field), "kappa %.4g", result->kappa);
+        put_field(writer, &column, field);
+    }
+    if (result->exhausted)
+        put_field(writer, &column, "exhausted");
+    if (!result->complete) {
+        snprintf(field, sizeof(field), "incomplete after %" PRIu64 " samples", result->samples);
+        put_field(writer, &column, field);
+    }
+    terminal_plain(&writer->term, out);
+    output_char(out, '\n');
+}
+
+static layout lay_out(const draw_writer *writer, const sb_result *result)
+{
+    layout columns = {.rank_width = snprintf(NULL, 0, "%d", (int)result->n_sequences),
+                      .largest = -INFINITY};
+    bool has_weight = false;
+    for (int32_t i = 0; i < result->n_sequences; i++) {
+        columns.largest = fmax(columns.largest, result->sequences[i].log_p);
+        has_weight = has_weight || !isnan(result->sequences[i].log_weight);
+    }
+    const size_t width = writer->term.width;
+    columns.has_weight = has_weight && width >= MIN_WIDTH_FOR_WEIGHT;
+    size_t used = (size_t)columns.rank_width + 2 + P_WIDTH + 2;
+    if (columns.has_weight)
+        used += WEIGHT_WIDTH + 2;
+    const size_t rest = width > used ? width - used : 0;
+    columns.bar_width = rest / 4 < MIN_BAR ? MIN_BAR : rest / 4 > MAX_BAR ? MAX_BAR : rest / 4;
+    used += columns.bar_width + 2;
+    columns.text_width = width > used ? width - used : 1;
+    return columns;
+}
+
+static void put_titles(draw_writer *writer, const layout *columns)
+{
+    output *const out = &writer->out;
+    terminal_style(&writer->term, out, "2");
+    output_format(out, "%*s  %*s  ", columns->rank_width, "#", P_WIDTH, "p");
+    output_repeat(out, " ", columns->bar_width + 2);
+    if (columns->has_weight)
+        output_format(out, "%*s  ", WEIGHT_WIDTH, "weight");
+    output_text(out, "text");
+    terminal_plain(&writer->term, out);
+    output_char(out, '\n');
+}
+
+/* For each text the place of the first equal one: an open hash table of places. */
+static int32_t *find_repeats(char **texts, int32_t n)
+{
+    size_t n_buckets = 16;
+    while (n_buckets < 2 * (size_t)n)
+        n_buckets *= 2;
+    int32_t *const first = cli_realloc(NULL, (size_t)n, sizeof(*first));
+    int32_t *const buckets = cli_realloc(NULL, n_buckets, sizeof(*buckets));
+    memset(buckets, 0xff, n_buckets * sizeof(*buckets));
+    for (int32_t i = 0; i < n; i++) {
+        uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+        for (const char *p = texts[i]; *p != '\0'; p++)
+            hash = (hash ^ (unsigned char)*p) * UINT64_C(1099511628211);
+        size_t at = (size_t)(hash ^ hash >> 32) & (n_buckets - 1);
+        while (buckets[at] >= 0 && strcmp(texts[buckets[at]], texts[i]) != 0)
+            at = (at + 1) & (n_buckets - 1);
+        if (buckets[at] < 0)
+            buckets[at] = i;
+        first[i] = buckets[at];
+    }
+    free(buckets);
+    return first;
+}
+
+static bool has_same_tokens(const sb_sequence *a, const sb_sequence *b)
+{
+    return a->n_tokens == b->n_tokens && a->end == b->end &&
+           (a->n_tokens == 0 ||
+            memcmp(a->tokens, b->tokens, (size_t)a->n_tokens * sizeof(*a->tokens)) == 0);
+}
+
+static void put_row(draw_writer *writer, const layout *columns, const sb_result *result, int32_t i,
+                    const char *text, int32_t first)
+{
+    output *const out = &writer->out;
+    const sb_sequence *const sequence = &result->sequences[i];
+    const double percent = 100 * exp(sequence->log_p);
+    output_format(out, "%*d  ", columns->rank_width, (int)i + 1);
+    if (percent >= 0.01 || percent == 0)
+        output_format(out, "%*.2f%%  ", P_WIDTH - 1, percent);
+    else
+        output_format(out, "%*.1e%%  ", P_WIDTH - 1, percent);
+    terminal_style(&writer->term, out, "36");
+    terminal_bar(&writer->term, out, exp(sequence->log_p - columns->largest), columns->bar_width);
+    terminal_plain(&writer->term, out);
+    output_text(out, "  ");
+    const double weight = exp(sequence->log_weight);
+    if (columns->has_weight)
+        output_format(out, weight < 1000 ? "%*.3f  " : "%*.3g  ", WEIGHT_WIDTH, weight);
+
+    char mark[64] = "";
+    const bool is_cut = sequence->end == SB_END_MAX_LEN || sequence->end == SB_END_STOP;
+    int n = 0;
+    if (is_cut)
+        n = snprintf(mark, sizeof(mark), "  [%s]", sb_end_name(sequence->end));
+    if (first != i)
+        n += snprintf(mark + n, sizeof(mark) - (size_t)n, "  [%s as %d]",
+                      has_same_tokens(sequence, &result->sequences[first]) ? "same" : "reads",
+                      (int)first + 1);
+    if ((size_t)n + 1 > columns->text_width)
+        n = 0;
+    utf_put_cut(out, text, strlen(text), columns->text_width - (size_t)n, writer->term.unicode);
+    terminal_style(&writer->term, out, "2");
+    if (text[0] == '\0')
+        utf_put_cut(out, "(empty)", 7, columns->text_width - (size_t)n, writer->term.unicode);
+    output_bytes(out, mark, (size_t)n);
+    terminal_plain(&writer->term, out);
+    output_char(out, '\n');
+}
+
+sb_status draw_write_text(draw_writer *writer, const sb_input *input, const sb_result *result,
+                          sb_error *err)
+{
+    const int32_t n = result->n_sequences;
+    char **const texts = cli_realloc(NULL, (size_t)n, sizeof(*texts));
+    int32_t n_texts = 0;
+    sb_status status = SB_OK;
+    for (; n_texts < n && status == SB_OK; n_texts += status == SB_OK)
+        status =
+            cli_decode(writer->model, result->sequences[n_texts].tokens,
+                       result->sequences[n_texts].n_tokens, writer->marker, &texts[n_texts], err);
+    if (status == SB_OK) {
+        const layout columns = lay_out(writer, result);
+        int32_t *const first = find_repeats(texts, n);
+        put_header(writer, input, result);
+        put_titles(writer, &columns);
+        for (int32_t i = 0; i < n; i++)
+            put_row(writer, &columns, result, i, texts[i], first[i]);
+        free(first);
+        writer->n_records++;
+    }
+    for (int32_t i = 0; i < n_texts; i++)
+        sb_free(texts[i]);
+    free(texts);
+    return status;
+}

@@ -1,0 +1,33 @@
+/* The records of `sbeam draw`, in its three forms. */
+#ifndef CLI_DRAW_WRITER_H
+#define CLI_DRAW_WRITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/output.h"
+#include "common/terminal.h"
+#include "sbeam/draw.h"
+
+typedef struct draw_writer {
+    const sb_model *model;
+    const sb_config *config;
+    const char *marker; /* of --bpe-marker, or NULL */
+    bool many_draws;    /* then the text form shows the number of the draw */
+    terminal term;
+    output out;
+    uint64_t n_records; /* written so far */
+} draw_writer;
+
+/* Each adds one record to writer->out. */
+typedef sb_status (*draw_write_fn)(draw_writer *writer, const sb_input *input,
+                                   const sb_result *result, sb_error *err);
+
+sb_status draw_write_text(draw_writer *writer, const sb_input *input, const sb_result *result,
+                          sb_error *err);
+sb_status draw_write_jsonl(draw_writer *writer, const sb_input *input, const sb_result *result,
+                           sb_error *err);
+sb_status draw_write_tsv(draw_writer *writer, const sb_input *input, const sb_result *result,
+                         sb_error *err);
+
+#endif

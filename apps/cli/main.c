@@ -1,0 +1,93 @@
+/* sbeam: finds the command and runs it. */
+#include <stddef.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "common/cli.h"
+#include "common/output.h"
+#include "sbeam/version.h"
+
+typedef struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+} command;
+
+static const command commands[] = {
+    {"draw", cmd_draw, "draw sequences without replacement, or by another method"},
+    {"score", cmd_score, "log-probabilities of given outputs"},
+    {"tree", cmd_tree, "draw the tree of a small model, as in Figure 1 of the paper"},
+    {"shuf", cmd_shuf, "sample lines by weight, without replacement"},
+    {"info", cmd_info, "what a model file holds"},
+    {"bench", cmd_bench, "measure the speed of search"},
+};
+
+enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static int print_help(void)
+{
+    output out = {0};
+    output_text(&out, "usage: sbeam COMMAND [OPTION...] [ARGUMENT...]\n\n"
+                      "Sequences without replacement from sequence models, by Stochastic Beam "
+                      "Search.\n\nCommands:\n");
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        output_format(&out, "  %-7s %s\n", commands[i].name, commands[i].summary);
+    output_text(&out, "\n'sbeam COMMAND --help' explains a command.\n\n"
+                      "Try:\n"
+                      "  sbeam draw -m model.json -k 3       three distinct sequences\n"
+                      "  sbeam draw -m lm.arpa 'once upon'   continue a prefix\n"
+                      "  sbeam shuf -n 10 -w 2 words.tsv     ten lines, weights in column 2\n\n"
+                      "Results go to standard output, messages to standard error.\n"
+                      "Exit codes: 0 fine, 1 the work failed, 2 wrong usage.\n"
+                      "SBEAM_MODEL names the model where -m does not.\n");
+    const bool written = output_flush(&out);
+    output_free(&out);
+    return written ? EXIT_FINE : EXIT_FAILED;
+}
+
+static int print_version(void)
+{
+    output out = {0};
+    output_format(&out, "sbeam %s (%s kernels)\n", sb_version(), sb_cpu());
+    const bool written = output_flush(&out);
+    output_free(&out);
+    return written ? EXIT_FINE : EXIT_FAILED;
+}
+
+static const command *find_command(const char *name)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2)
+        return cli_usage(NULL, "no command was given");
+    const char *const word = argv[1];
+    if (strcmp(word, "--version") == 0)
+        return print_version();
+    const int is_help = strcmp(word, "help") == 0;
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || (is_help && argc == 2))
+        return print_help();
+    const command *const found = find_command(is_help ? argv[2] : word);
+    if (found == NULL)
+        return cli_usage(NULL, "unknown %s '%s'", word[0] == '-' ? "option" : "command",
+                         is_help ? argv[2] : word);
+    if (is_help) {
+        char help[] = "--help";
+        char *words[] = {argv[2], help, NULL};
+        return found->run(2, words);
+    }
+    return found->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    const int exit_code = run(argc, argv);
+    if (!output_finish() && exit_code == EXIT_FINE)
+        return EXIT_FAILED;
+    return exit_code;
+}

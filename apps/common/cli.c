@@ -1,0 +1,133 @@
+/* Messages and small services of the commands. Diagnostics go to stderr in one line each, so that
+ * results on stdout stay clean. */
+#include "common/cli.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void say(const char *command, const char *format, va_list args)
+{
+    char message[1024];
+    vsnprintf(message, sizeof(message), format, args);
+    if (command != NULL)
+        fprintf(stderr, "sbeam %s: %s\n", command, message);
+    else
+        fprintf(stderr, "sbeam: %s\n", message);
+}
+
+int cli_failure(const char *command, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(command, format, args);
+    va_end(args);
+    return EXIT_FAILED;
+}
+
+int cli_usage(const char *command, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(command, format, args);
+    va_end(args);
+    if (command != NULL)
+        fprintf(stderr, "try 'sbeam %s --help'\n", command);
+    else
+        fprintf(stderr, "try 'sbeam --help'\n");
+    return EXIT_USAGE;
+}
+
+int cli_error(const char *command, const sb_error *err)
+{
+    if (err->status == SB_ERR_ARGUMENT)
+        return cli_usage(command, "%s", err->message);
+    return cli_failure(command, "%s", err->message);
+}
+
+void *cli_realloc(void *memory, size_t n, size_t size)
+{
+    void *const bigger = n > (SIZE_MAX - 1) / size ? NULL : realloc(memory, n * size + 1);
+    if (bigger == NULL) {
+        fprintf(stderr, "sbeam: out of memory (%zu items of %zu bytes)\n", n, size);
+        exit(EXIT_FAILED);
+    }
+    return bigger;
+}
+
+void cli_set_error(sb_error *err, sb_status status, const char *format, ...)
+{
+    if (err == NULL)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->message, sizeof(err->message), format, args);
+    va_end(args);
+    err->status = status;
+}
+
+int cli_open_model(const char *command, const char *path, sb_model **model)
+{
+    if (path == NULL)
+        path = getenv("SBEAM_MODEL");
+    if (path == NULL || *path == '\0')
+        return cli_usage(command, "no model was given: name its file with -m FILE, or in the "
+                                  "environment variable SBEAM_MODEL");
+    sb_error err;
+    if (sb_model_open(model, path, &err) != SB_OK)
+        return cli_failure(command, "%s", err.message);
+    return EXIT_FINE;
+}
+
+static void join_pieces(char *text, const char *marker)
+{
+    const size_t length = strlen(marker);
+    char *to = text;
+    for (const char *from = text; *from != '\0';) {
+        if (strncmp(from, marker, length) == 0 && (from[length] == ' ' || from[length] == '\0'))
+            from += length + (from[length] == ' ');
+        else
+            *to++ = *from++;
+    }
+    *to = '\0';
+}
+
+sb_status cli_decode(const sb_model *model, const int32_t *tokens, int32_t n_tokens,
+                     const char *marker, char **text, sb_error *err)
+{
+    const sb_status status = sb_model_decode(model, tokens, n_tokens, text, err);
+    if (status == SB_OK && marker != NULL)
+        join_pieces(*text, marker);
+    return status;
+}
+
+int cli_random_seed(const char *command, uint64_t *seed)
+{
+    uint64_t bits;
+    FILE *const file = fopen("/dev/urandom", "rb");
+    const size_t n = file != NULL ? fread(&bits, sizeof(bits), 1, file) : 0;
+    if (file != NULL)
+        fclose(file);
+    if (n != 1)
+        return cli_failure(command, "cannot read /dev/urandom; give a seed with --seed");
+    *seed = bits >> 11;
+    return EXIT_FINE;
+}
+
+int cli_parse_whole(const char *command, const char *option, const char *value, uint64_t min,
+                    uint64_t max, uint64_t *n)
+{
+    char *end = NULL;
+    errno = 0;
+    const unsigned long long parsed = strtoull(value, &end, 10);
+    const int is_digit = *value >= '0' && *value <= '9';
+    if (!is_digit || *end != '\0' || errno == ERANGE || parsed < min || parsed > max)
+        return cli_usage(command,
+                         "%s takes a whole number from %" PRIu64 " to %" PRIu64 ", not '%s'",
+                         option, min, max, value);
+    *n = parsed;
+    return EXIT_FINE;
+}

@@ -1,0 +1,46 @@
+/* Reading line by line with getline, which takes NUL bytes and lines of any length; the reader
+ * keeps the count for messages. */
+#include "common/line_reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "common/cli.h"
+
+sb_status line_reader_open(line_reader *reader, const char *path, sb_error *err)
+{
+    const bool is_stdin = path == NULL || strcmp(path, "-") == 0;
+    *reader = (line_reader){.name = is_stdin ? "standard input" : path};
+    reader->file = is_stdin ? stdin : fopen(path, "rb");
+    if (reader->file != NULL)
+        return SB_OK;
+    cli_set_error(err, SB_ERR_IO, "%s: %s", path, strerror(errno));
+    return SB_ERR_IO;
+}
+
+void line_reader_close(line_reader *reader)
+{
+    if (reader->file != NULL && reader->file != stdin)
+        fclose(reader->file);
+    free(reader->line);
+    *reader = (line_reader){0};
+}
+
+int line_reader_next(line_reader *reader, sb_error *err)
+{
+    errno = 0;
+    const ssize_t n = getline(&reader->line, &reader->capacity, reader->file);
+    if (n < 0) {
+        if (feof(reader->file) && !ferror(reader->file))
+            return 0;
+        cli_set_error(err, SB_ERR_IO, "%s: %s", reader->name, strerror(errno));
+        return -1;
+    }
+    reader->number++;
+    reader->size = (size_t)n;
+    if (n > 0 && reader->line[n - 1] == '\n')
+        reader->line[--reader->size] = '\0';
+    return 1;
+}

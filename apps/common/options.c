@@ -1,0 +1,331 @@
+/* A table-driven parser of GNU-style options: --name=value, --name value, -k5, -k 5.
+ *
+ * Three tables are searched in turn: the command's own, that of commands with a model, and the
+ * library's settings. Abbreviated long options are not accepted: a script that relies on them
+ * breaks when an option is added. */
+#include "common/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/cli.h"
+
+enum { MODEL_FILE, MODEL_PRETOKENIZED, MODEL_MARKER, MODEL_THREADS };
+
+const option options_of_models[] = {
+    [MODEL_FILE] = {"model", 'm', "FILE", "the model (default: $SBEAM_MODEL)"},
+    [MODEL_PRETOKENIZED] = {"pretokenized", 0, NULL,
+                            "inputs are the model's tokens, separated by spaces"},
+    [MODEL_MARKER] = {"bpe-marker", 0, "S", "join output pieces that end in S: \"mam@@ mal\""},
+    [MODEL_THREADS] = {"threads", 0, "N", "threads to work with, 1 to 1024 (default: 1)"},
+    {0},
+};
+
+static const option common_options[] = {
+    {"format", 'f', "FORMAT", "form of the output"},
+    {"help", 'h', NULL, "this page"},
+    {0},
+};
+
+static const struct {
+    char letter;
+    const char *name;
+} shorthands[] = {{'k', "k"}, {'T', "temperature"}};
+
+typedef enum found_where {
+    FOUND_NONE,
+    FOUND_OWN,
+    FOUND_MODEL,
+    FOUND_COMMON,
+    FOUND_SETTING
+} found_where;
+
+/* An option that was found in one of the tables. */
+typedef struct found_option {
+    found_where where;
+    int place;
+    bool takes_value;
+    const char *metavar;
+    char shown[64]; /* as it was written, with its dashes */
+} found_option;
+
+char options_letter(const sb_option *setting)
+{
+    for (size_t i = 0; i < sizeof(shorthands) / sizeof(shorthands[0]); i++)
+        if (strcmp(shorthands[i].name, setting->name) == 0)
+            return shorthands[i].letter;
+    return 0;
+}
+
+static bool is_on_by_default(const sb_option *setting)
+{
+    return setting->type == SB_OPTION_FLAG && strcmp(setting->default_text, "true") == 0;
+}
+
+const char *options_spell(const sb_option *setting, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%s%s", is_on_by_default(setting) ? "no-" : "", setting->name);
+    return buffer;
+}
+
+int options_find_word(const char *words, const char *word)
+{
+    const size_t length = strlen(word);
+    for (int place = 0; *words != '\0'; place++) {
+        const size_t n = strcspn(words, "|");
+        if (n == length && memcmp(words, word, n) == 0)
+            return place;
+        words += n + (words[n] == '|');
+    }
+    return -1;
+}
+
+static bool matches(const char *name, char letter, const char *long_name, char short_name)
+{
+    return long_name != NULL ? strcmp(name, long_name) == 0 : letter != 0 && letter == short_name;
+}
+
+static int find_in(const option *table, const char *long_name, char short_name)
+{
+    for (int i = 0; table[i].name != NULL; i++)
+        if (matches(table[i].name, table[i].letter, long_name, short_name))
+            return i;
+    return -1;
+}
+
+/* Looks for --long_name, or for -short_name where long_name is NULL. */
+static found_option find_option(const option_spec *spec, const char *long_name, char short_name)
+{
+    const struct {
+        const option *table;
+        found_where where;
+    } tables[] = {{spec->own, FOUND_OWN},
+                  {spec->takes_model ? options_of_models : NULL, FOUND_MODEL},
+                  {common_options, FOUND_COMMON}};
+    found_option found = {.where = FOUND_NONE};
+    if (long_name != NULL)
+        snprintf(found.shown, sizeof(found.shown), "--%s", long_name);
+    else
+        snprintf(found.shown, sizeof(found.shown), "-%c", short_name);
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        const int place = tables[i].table ? find_in(tables[i].table, long_name, short_name) : -1;
+        if (place < 0)
+            continue;
+        found.where = tables[i].where;
+        found.place = place;
+        found.metavar = tables[i].table[place].metavar;
+        found.takes_value = found.metavar != NULL;
+        return found;
+    }
+    const sb_option *setting;
+    for (int i = 0; (setting = sb_config_option((size_t)i)) != NULL && i < MAX_SETTINGS; i++) {
+        char spelt[64];
+        options_spell(setting, spelt, sizeof(spelt));
+        if (spec->takes == NULL || !spec->takes(setting) ||
+            !matches(spelt, options_letter(setting), long_name, short_name))
+            continue;
+        found.where = FOUND_SETTING;
+        found.place = i;
+        found.metavar = setting->metavar;
+        found.takes_value = setting->type != SB_OPTION_FLAG;
+        break;
+    }
+    return found;
+}
+
+void options_open(options *parsed, const option_spec *spec, int argc, char **argv)
+{
+    *parsed = (options){.spec = spec, .argc = argc, .argv = argv, .next = 1, .threads = 1};
+    sb_config_default(&parsed->config);
+}
+
+static int stop(options *parsed, int exit_code)
+{
+    parsed->exit_code = exit_code;
+    return OPTIONS_STOP;
+}
+
+/* Temperatures come as a list, each of them checked by the library. */
+static sb_status set_temperatures(options *parsed, const char *list, sb_error *err)
+{
+    parsed->n_temperatures = 0;
+    for (const char *item = list;; item++) {
+        const size_t n = strcspn(item, ",");
+        char text[64];
+        if (n >= sizeof(text) || parsed->n_temperatures == MAX_TEMPERATURES) {
+            cli_set_error(err, SB_ERR_ARGUMENT, "the list of temperatures is too long");
+            return SB_ERR_ARGUMENT;
+        }
+        memcpy(text, item, n);
+        text[n] = '\0';
+        const sb_status status = sb_config_set(&parsed->config, "temperature", text, err);
+        if (status != SB_OK)
+            return status;
+        parsed->temperatures[parsed->n_temperatures++] = parsed->config.temperature;
+        item += n;
+        if (*item == '\0')
+            return SB_OK;
+    }
+}
+
+static bool apply_setting(options *parsed, int place)
+{
+    const sb_option *const setting = sb_config_option((size_t)place);
+    const char *value = parsed->value;
+    if (setting->type == SB_OPTION_FLAG)
+        value = is_on_by_default(setting) ? "false" : "true";
+    parsed->given[place] = true;
+    sb_error err;
+    const sb_status status = strcmp(setting->name, "temperature") == 0
+                                 ? set_temperatures(parsed, value, &err)
+                                 : sb_config_set(&parsed->config, setting->name, value, &err);
+    if (status != SB_OK)
+        parsed->exit_code = cli_usage(parsed->spec->command, "%s", err.message);
+    return status == SB_OK;
+}
+
+static bool apply_model_option(options *parsed, int place)
+{
+    uint64_t n = 1;
+    switch (place) {
+    case MODEL_FILE: parsed->model = parsed->value; break;
+    case MODEL_MARKER:
+        if (*parsed->value == '\0') {
+            parsed->exit_code = cli_usage(parsed->spec->command, "--bpe-marker is empty");
+            return false;
+        }
+        parsed->marker = parsed->value;
+        break;
+    case MODEL_THREADS:
+        parsed->exit_code =
+            cli_parse_whole(parsed->spec->command, "--threads", parsed->value, 1, 1024, &n);
+        parsed->threads = (int32_t)n;
+        return parsed->exit_code == EXIT_FINE;
+    default: break;
+    }
+    return true;
+}
+
+static bool apply_format(options *parsed)
+{
+    parsed->format = options_find_word(parsed->spec->formats, parsed->value);
+    if (parsed->format < 0)
+        parsed->exit_code = cli_usage(parsed->spec->command, "unknown format '%s': it is one of %s",
+                                      parsed->value, parsed->spec->formats);
+    return parsed->format >= 0;
+}
+
+/* The next option as it is written; its value, if it has one attached, goes to parsed->value.
+ * FOUND_NONE with an empty `shown` is the end of the command line. */
+static found_option read_option(options *parsed)
+{
+    found_option found = {.where = FOUND_NONE};
+    parsed->value = NULL;
+    while (parsed->letters == NULL && parsed->next < parsed->argc) {
+        char *const word = parsed->argv[parsed->next++];
+        if (parsed->ended || word[0] != '-' || word[1] == '\0') {
+            parsed->argv[++parsed->n_args] = word;
+        } else if (strcmp(word, "--") == 0) {
+            parsed->ended = true;
+        } else if (word[1] == '-') {
+            char name[64];
+            const size_t n = strcspn(word + 2, "=");
+            snprintf(name, sizeof(name), "%.*s", n < 60 ? (int)n : 60, word + 2);
+            if (word[2 + n] == '=')
+                parsed->value = word + 3 + n;
+            return find_option(parsed->spec, name, 0);
+        } else {
+            parsed->letters = word + 1;
+        }
+    }
+    if (parsed->letters == NULL)
+        return found;
+    found = find_option(parsed->spec, NULL, *parsed->letters++);
+    if (*parsed->letters == '\0')
+        parsed->letters = NULL;
+    if (found.takes_value) {
+        parsed->value = parsed->letters;
+        parsed->letters = NULL;
+    }
+    return found;
+}
+
+int options_next(options *parsed)
+{
+    const char *const command = parsed->spec->command;
+    for (;;) {
+        const found_option found = read_option(parsed);
+        if (found.where == FOUND_NONE && found.shown[0] == '\0')
+            return OPTIONS_END;
+        if (found.where == FOUND_NONE)
+            return stop(parsed, cli_usage(command, "unknown option '%s'", found.shown));
+        if (!found.takes_value && parsed->value != NULL)
+            return stop(parsed, cli_usage(command, "option '%s' takes no value", found.shown));
+        if (found.takes_value && parsed->value == NULL) {
+            if (parsed->next >= parsed->argc)
+                return stop(parsed, cli_usage(command, "option '%s' needs a value: %s", found.shown,
+                                              found.metavar));
+            parsed->value = parsed->argv[parsed->next++];
+        }
+        bool applied = true;
+        if (found.where == FOUND_OWN)
+            return found.place;
+        if (found.where == FOUND_SETTING)
+            applied = apply_setting(parsed, found.place);
+        else if (found.where == FOUND_MODEL)
+            applied = apply_model_option(parsed, found.place);
+        else if (found.takes_value)
+            applied = apply_format(parsed);
+        else
+            return stop(parsed, options_help(parsed->spec));
+        if (!applied)
+            return OPTIONS_STOP;
+    }
+}
+
+bool options_has(const options *parsed, const char *name)
+{
+    const sb_option *setting;
+    for (size_t i = 0; (setting = sb_config_option(i)) != NULL && i < MAX_SETTINGS; i++)
+        if (parsed->given[i] && strcmp(setting->name, name) == 0)
+            return true;
+    return false;
+}
+
+bool options_list_methods(unsigned mask, char *text, size_t size)
+{
+    size_t length = 0;
+    bool has_all = true;
+    const char *name;
+    text[0] = '\0';
+    for (int m = 0; (name = sb_method_name((sb_method)m)) != NULL && length < size; m++) {
+        if (mask & 1u << m)
+            length += (size_t)snprintf(text + length, size - length, "%s%s", length > 0 ? ", " : "",
+                                       name);
+        else
+            has_all = false;
+    }
+    return has_all;
+}
+
+int options_check(options *parsed)
+{
+    const char *const command = parsed->spec->command;
+    sb_error err;
+    if (sb_config_check(&parsed->config, &err) != SB_OK)
+        return cli_usage(command, "%s", err.message);
+    const sb_option *setting;
+    for (size_t i = 0; (setting = sb_config_option(i)) != NULL && i < MAX_SETTINGS; i++) {
+        if (!parsed->given[i] || (setting->methods & 1u << parsed->config.method) != 0)
+            continue;
+        char spelt[64], methods[128];
+        options_list_methods(setting->methods, methods, sizeof(methods));
+        return cli_usage(command, "method %s does not take --%s: it belongs to %s",
+                         sb_method_name(parsed->config.method),
+                         options_spell(setting, spelt, sizeof(spelt)), methods);
+    }
+    if (parsed->n_temperatures == 0)
+        parsed->temperatures[parsed->n_temperatures++] = parsed->config.temperature;
+    parsed->has_seed = options_has(parsed, "seed");
+    return parsed->has_seed ? EXIT_FINE : cli_random_seed(command, &parsed->config.seed);
+}

@@ -1,0 +1,134 @@
+/* Help pages, generated from the same tables that the parser reads, so that they cannot disagree.
+ */
+#include "common/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/cli.h"
+#include "common/number.h"
+#include "common/output.h"
+
+enum { PAGE_WIDTH = 80, HELP_COLUMN = 30 };
+
+/* Writes words from column `column` on, wrapped with an indent. */
+static void put_wrapped(output *out, const char *text, size_t column, size_t indent)
+{
+    while (*text != '\0') {
+        const size_t n = strcspn(text, " ");
+        if (column + n > PAGE_WIDTH && column > indent) {
+            output_char(out, '\n');
+            output_repeat(out, " ", indent);
+            column = indent;
+        }
+        output_bytes(out, text, n);
+        column += n;
+        text += n;
+        if (*text == ' ') {
+            text++;
+            if (column + 1 + strcspn(text, " ") <= PAGE_WIDTH)
+                output_char(out, ' ');
+            column++;
+        }
+    }
+    output_char(out, '\n');
+}
+
+static void put_entry(output *out, char letter, const char *name, const char *metavar,
+                      const char *help)
+{
+    char dash[8] = "    ";
+    if (letter != 0)
+        snprintf(dash, sizeof(dash), "-%c, ", letter);
+    const size_t start = out->size;
+    output_format(out, "  %s--%s%s%s", dash, name, metavar ? " " : "", metavar ? metavar : "");
+    size_t column = out->size - start;
+    if (column + 2 > HELP_COLUMN) {
+        output_char(out, '\n');
+        column = 0;
+    }
+    output_repeat(out, " ", HELP_COLUMN - column);
+    put_wrapped(out, help, HELP_COLUMN, HELP_COLUMN);
+}
+
+static void put_options(output *out, const option *table)
+{
+    for (; table->name != NULL; table++)
+        put_entry(out, table->letter, table->name, table->metavar, table->help);
+}
+
+/* "1 to 10000000; ", "above 0; ", "0 to 1, the former excluded; "; empty where anything goes. */
+static void describe_range(const sb_option *setting, char *text, size_t size)
+{
+    static const double unlimited = 1e18;
+    const bool is_number = setting->type == SB_OPTION_INT || setting->type == SB_OPTION_REAL;
+    const bool has_min = is_number && setting->min > -unlimited;
+    const bool has_max = is_number && setting->max < unlimited;
+    char min[NUMBER_SIZE], max[NUMBER_SIZE];
+    number_format(min, setting->min);
+    number_format(max, setting->max);
+    text[0] = '\0';
+    if (has_min && has_max)
+        snprintf(text, size, "%s to %s%s; ", min, max,
+                 setting->open_min ? ", the former excluded" : "");
+    else if (has_min)
+        snprintf(text, size, "%s %s; ", setting->open_min ? "above" : "at least", min);
+    else if (has_max)
+        snprintf(text, size, "at most %s; ", max);
+}
+
+/* The help of one of the library's settings: its phrase, then methods, range and default. */
+static void put_setting(output *out, const sb_option *setting)
+{
+    char spelt[64], range[128], methods[128], help[640];
+    options_spell(setting, spelt, sizeof(spelt));
+    describe_range(setting, range, sizeof(range));
+    const bool is_for_all = options_list_methods(setting->methods, methods, sizeof(methods));
+    const char *const negation = strcmp(spelt, setting->name) != 0 ? "do not " : "";
+    const char *const initial =
+        strcmp(setting->name, "seed") == 0 ? "random" : setting->default_text;
+    if (setting->type != SB_OPTION_FLAG)
+        snprintf(help, sizeof(help), "%s (%s%s%sdefault: %s)", setting->help,
+                 is_for_all ? "" : methods, is_for_all ? "" : "; ", range, initial);
+    else if (is_for_all)
+        snprintf(help, sizeof(help), "%s%s", negation, setting->help);
+    else
+        snprintf(help, sizeof(help), "%s%s (%s)", negation, setting->help, methods);
+    put_entry(out, options_letter(setting), spelt, setting->metavar, help);
+}
+
+int options_help(const option_spec *spec)
+{
+    output out = {0};
+    output_format(&out, "usage: sbeam %s %s\n\n", spec->command, spec->synopsis);
+    output_text(&out, spec->about);
+    if (out.data[out.size - 1] != '\n')
+        output_char(&out, '\n');
+    if (spec->own[0].name != NULL) {
+        output_text(&out, "\nOptions:\n");
+        put_options(&out, spec->own);
+    }
+    const sb_option *setting;
+    bool any = false;
+    for (size_t i = 0; (setting = sb_config_option(i)) != NULL; i++) {
+        if (spec->takes == NULL || !spec->takes(setting))
+            continue;
+        if (!any)
+            output_text(&out, "\nDrawing:\n");
+        any = true;
+        put_setting(&out, setting);
+    }
+    if (spec->takes_model) {
+        output_text(&out, "\nModel:\n");
+        put_options(&out, options_of_models);
+    }
+    char help[128];
+    snprintf(help, sizeof(help), "form of the output (default: %.*s)",
+             (int)strcspn(spec->formats, "|"), spec->formats);
+    output_text(&out, "\nGeneral:\n");
+    put_entry(&out, 'f', "format", spec->formats, help);
+    put_entry(&out, 'h', "help", NULL, "this page");
+    const bool written = output_flush(&out);
+    output_free(&out);
+    return written ? EXIT_FINE : EXIT_FAILED;
+}
