@@ -1,0 +1,480 @@
+#!/bin/bash
+# Runs the command line as a user would: run.sh SBEAM SOURCE_DIR
+# Prints TAP lines and a count; exits 1 if a case failed.
+set -u
+if [ $# -ne 2 ]; then
+    echo "usage: run.sh SBEAM SOURCE_DIR" >&2
+    exit 2
+fi
+sbeam=$(realpath "$1")
+data=$(realpath "$2")/tests/data
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+export LC_ALL=C.UTF-8 NO_COLOR=1
+unset SBEAM_MODEL COLUMNS
+
+passed=0
+failed=0
+number=0
+
+report() { # report STATUS NAME
+    number=$((number + 1))
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+        echo "ok $number - $2"
+    else
+        failed=$((failed + 1))
+        echo "not ok $number - $2"
+        sed 's/^/#   /' out err 2>/dev/null | cut -c 1-160 | head -12
+    fi
+}
+
+# run COMMAND...: its output in the files out and err, its exit code in $code.
+run() {
+    "$@" >out 2>err </dev/null
+    code=$?
+}
+
+# feed TEXT COMMAND...: the same with printf-formatted standard input.
+feed() {
+    local text=$1
+    shift
+    # shellcheck disable=SC2059
+    printf "$text" | "$@" >out 2>err
+    code=${PIPESTATUS[1]}
+}
+
+exits() { # exits CODE NAME: of the last run; a failure must say something, success must not
+    if [ "$1" -eq 0 ]; then
+        [ "$code" -eq 0 ] && [ ! -s err ]
+    else
+        [ "$code" -eq "$1" ] && [ -s err ] && grep -q '^sbeam' err
+    fi
+    report $? "$2"
+}
+
+# usage NAME ARGUMENT...: wrong usage is a message, a hint, exit 2 and nothing on stdout.
+usage() {
+    local name=$1
+    shift
+    run "$sbeam" "$@"
+    [ "$code" -eq 2 ] && [ ! -s out ] && [ "$(wc -l <err)" -eq 2 ] && grep -q "^try 'sbeam.*--help'$" err
+    report $? "usage: $name"
+}
+
+says() { # says PATTERN NAME: the last run's stderr
+    grep -q -- "$1" err
+    report $? "$2"
+}
+
+prints() { # prints PATTERN NAME: the last run's stdout
+    grep -Eq -- "$1" out
+    report $? "$2"
+}
+
+same() { # same FILE FILE NAME
+    cmp -s "$1" "$2"
+    report $? "$3"
+}
+
+lines() { # lines N NAME
+    [ "$(wc -l <out)" -eq "$1" ]
+    report $? "$2"
+}
+
+fig1=$data/fig1.json
+chain=$data/chain.json
+arpa=$data/small.arpa
+
+# --- help, version, usage ---
+run "$sbeam" --help
+exits 0 "--help"
+prints '^  draw ' "--help lists the commands"
+run "$sbeam" help
+exits 0 "help"
+run "$sbeam" --version
+exits 0 "--version"
+prints '^sbeam [0-9]+\.[0-9]+\.[0-9]+' "--version has a number"
+for command in draw score tree shuf info bench; do
+    run "$sbeam" $command --help
+    exits 0 "$command --help"
+    prints "^usage: sbeam $command " "$command --help shows its usage"
+    ! awk 'length > 80 { found = 1 } END { exit !found }' out
+    report $? "$command --help fits 80 columns"
+    cp out first
+    run "$sbeam" help $command
+    same first out "help $command"
+done
+run "$sbeam" draw --help
+prints '--top-p X .*fewest' "help comes from the option table"
+prints 'default: 200' "help shows defaults"
+prints '--no-kappa' "a flag that is on by default is --no-..."
+usage "no command"
+usage "unknown command" frobnicate
+usage "unknown option before a command" --frobnicate
+usage "help of an unknown command" help frobnicate
+usage "unknown option" draw --frobnicate
+usage "unknown short option" draw -x
+usage "abbreviated option" draw --temp 1
+usage "missing value" draw -m "$fig1" -k
+usage "value for a flag" draw -m "$fig1" --no-kappa=yes
+usage "k of 0" draw -m "$fig1" -k 0
+usage "k that is no number" draw -m "$fig1" -k 3x
+usage "temperature of 0" draw -m "$fig1" -T 0
+usage "bad temperature in a list" draw -m "$fig1" -T 1,,2
+usage "top-p of 0" draw -m "$fig1" --top-p 0
+usage "unknown method" draw -m "$fig1" --method magic
+usage "unknown format" draw -m "$fig1" -f xml
+usage "format that a command does not have" score -m "$fig1" -f tsv
+usage "threads of 0" draw -m "$fig1" --threads 0
+usage "batch of 5000" draw -m "$fig1" --batch 5000
+usage "draws of 0" draw -m "$fig1" --draws 0
+usage "negative seed" draw -m "$fig1" --seed -1
+usage "groups without diverse" draw -m "$fig1" --groups 2
+usage "a refused option at its default" draw -m "$fig1" --groups 0
+usage "length penalty with sbs" draw -m "$fig1" --length-penalty 1
+usage "no-kappa with beam" draw -m "$fig1" --method beam --no-kappa
+usage "k not divisible by groups" draw -m "$fig1" --method diverse -k 5 --groups 2
+usage "no model" draw
+says SBEAM_MODEL "no model: says how to give one"
+usage "unknown banned token" draw -m "$fig1" --ban nothing
+usage "dash among inputs" draw -m "$arpa" a -
+usage "jsonl with arguments" draw -m "$arpa" --input jsonl a
+usage "unknown input form" draw -m "$arpa" --input xml
+usage "two prefixes for a tree" tree -m "$fig1" 0 1
+usage "two temperatures for a tree" tree -m "$fig1" -T 1,2
+usage "file for score" score -m "$fig1" pairs.tsv
+usage "two models" info "$fig1" "$chain"
+usage "two files" shuf a b
+usage "column 0" shuf -w 0
+usage "log weights without column" shuf --log-weights
+usage "long delimiter" shuf --delimiter ab
+run "$sbeam" draw -m missing.json
+exits 1 "missing model file"
+says 'missing.json' "missing model file is named"
+SBEAM_MODEL=$fig1 run "$sbeam" draw -k 2
+exits 0 "SBEAM_MODEL"
+
+# --- draw: records ---
+run "$sbeam" draw -m "$fig1" -k 3 --seed 7 -f jsonl
+exits 0 "draw jsonl"
+lines 1 "one record"
+real='-?[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?'
+sequence="\{\"text\":\"[01] [01] [01]\",\"tokens\":\[[01],[01],[01]\],\"log_p\":$real,\"log_p_model\":$real,\"g\":$real,\"log_weight\":$real,\"end\":\"leaf\"\}"
+record="^\{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"sbs\",\"k\":3,\"temperature\":1,\"seed\":7,\"kappa\":$real,\"exhausted\":false,\"log_p_draw\":$real,\"model_rows\":[0-9]+,\"sequences\":\[$sequence,$sequence,$sequence\]\}$"
+prints "$record" "keys and their order"
+cp out first
+run "$sbeam" draw --seed=7 -f jsonl -k3 --model="$fig1"
+same first out "--name=value and -k3"
+run "$sbeam" draw -k 3 -fjsonl --seed 7 -m "$fig1" --threads 2 --batch 3
+same first out "threads and batch change nothing"
+run "$sbeam" draw -m "$fig1" -k 20 --seed 7 -f jsonl
+prints '"kappa":null,"exhausted":true' "exhausted: kappa is null"
+run "$sbeam" draw -m "$fig1" -k 3 --seed 7 --no-kappa -f jsonl
+prints '"kappa":null,"exhausted":false' "--no-kappa"
+prints '"log_weight":null' "--no-kappa has no weights"
+run "$sbeam" draw -m "$fig1" -k 2 --method beam --seed 7 -f jsonl
+prints '"method":"beam","k":2.*"g":null,"log_weight":null' "beam has no g"
+run "$sbeam" draw -m "$fig1" -k 4 --method reject --seed 7 -f jsonl
+prints '"model_rows":[0-9]+,"complete":true,"samples":[0-9]+,"sampled_rows":[0-9]+,"sequences"' \
+    "reject: its own keys"
+run "$sbeam" draw -m "$fig1" -k 4 --method diverse --groups 2 --strength 0.25 --seed 7 -f jsonl
+prints '"groups":2,"strength":0.25,"sequences"' "diverse: its own keys"
+for method in sbs beam sample diverse resample reject explicit; do
+    run "$sbeam" draw -m "$fig1" -k 2 --method $method --seed 1
+    exits 0 "method $method"
+done
+run "$sbeam" draw -m "$fig1" -k 3 --seed 7 -f jsonl
+cp out first
+run "$sbeam" draw -m "$fig1" -k 3 --seed 7 -f jsonl --method explicit
+sed 's/"method":"[a-z]*"//; s/"model_rows":[0-9]*//' first >a
+sed 's/"method":"[a-z]*"//; s/"model_rows":[0-9]*//' out >b
+same a b "explicit is sbs"
+run "$sbeam" draw -m "$fig1" -k 2 -T 0.5,1,2 --draws 2 --seed 3 -f jsonl
+lines 6 "a record per temperature and draw"
+sed 's/.*"draw":\([0-9]*\).*"temperature":\([0-9.]*\).*/\2 \1/' out >order
+printf '0.5 0\n0.5 1\n1 0\n1 1\n2 0\n2 1\n' >want
+same order want "temperature, then draw"
+run "$sbeam" draw -m "$fig1" -k 2 -f tsv --seed 3
+lines 3 "tsv: header and rows"
+awk -F '\t' 'NF != 14 { bad = 1 } END { exit bad }' out
+report $? "tsv: 14 columns"
+run "$sbeam" draw -m "$chain" -k 3 --ban a --seed 2 -f jsonl
+! grep -q '"text":"[^"]*a' out
+report $? "--ban"
+run "$sbeam" draw -m "$chain" -k 3 --max-len 2 --min-len 1 --seed 2 -f jsonl
+prints '"end":"max-len"' "--max-len"
+run "$sbeam" draw -m "$chain" -k 4 --stop 'b a' --seed 2 -f jsonl
+prints '"end":"stop"' "--stop"
+
+# --- draw: seeds ---
+run "$sbeam" draw -m "$fig1" -k 3 -f jsonl
+seed=$(sed 's/.*"seed":\([0-9]*\).*/\1/' out)
+cp out first
+run "$sbeam" draw -m "$fig1" -k 3 -f jsonl --seed "$seed"
+same first out "a random seed is printed and repeats the draw"
+run "$sbeam" draw -m "$fig1" -k 3
+seed=$(sed -n 's/.*seed \([0-9]*\).*/\1/p' out)
+cp out first
+run "$sbeam" draw -m "$fig1" -k 3 --seed "$seed"
+same first out "also in text"
+run "$sbeam" draw -m "$fig1" -k 3 -f jsonl --seed 18446744073709551615
+prints '"seed":18446744073709551615,' "the largest seed"
+
+# --- draw: inputs ---
+run "$sbeam" draw -m "$arpa" -k 1 --seed 1 -f jsonl a 'a b' -- a
+exits 0 "arguments"
+sed 's/.*"stream":\([0-9]*\).*"input":"\([^"]*\)".*/\1 \2/' out >order
+printf '0 a\n1 a b\n2 a\n' >want
+same order want "arguments are streams 0, 1, ..."
+cp out first
+feed 'a\na b\na' "$sbeam" draw -m "$arpa" -k 1 --seed 1 -f jsonl -
+same first out "standard input, last line without newline"
+feed '{"input":"a b","stream":1}\n{"stream":0,"input":"a"}\n' \
+    "$sbeam" draw -m "$arpa" -k 1 --seed 1 -f jsonl --input jsonl
+sort out | cmp -s - <(head -2 first)
+report $? "jsonl: noise goes with the stream"
+prints '"stream":1,' "jsonl: records in the order read"
+head -1 out | grep -q '"stream":1,'
+report $? "jsonl: the first is stream 1"
+feed '{"input":"a"}\n{"input":"a b"}\n' "$sbeam" draw -m "$arpa" -k 1 --seed 1 -f jsonl --input jsonl -
+same out <(head -2 first) "jsonl: stream is the line number by default"
+for line in '{"input":"a","strem":1}' '{"input":1}' '{"stream":1}' '{"input":"a","stream":-1}' \
+    '{"input":"a","stream":1.5}' '{"input":"a","input":"b"}' '["a"]' '{"input":"a"} x' 'a' '' \
+    '{"input":"\\ud800"}'; do
+    feed "{\"input\":\"a\"}\n$line\n" "$sbeam" draw -m "$arpa" -k 1 -f jsonl --input jsonl
+    [ "$code" -eq 1 ] && grep -q ':2: ' err
+    report $? "jsonl: line 2 is refused: $line"
+done
+feed '' "$sbeam" draw -m "$arpa" -k 1 -f jsonl -
+exits 0 "no lines"
+lines 0 "no lines, no records"
+feed 'a\nnonsuch\377\n' "$sbeam" draw -m "$arpa" -k 1 --seed 1 -f jsonl -
+prints '"input":"nonsuch�"' "invalid UTF-8 is written as U+FFFD"
+feed 'a\\u0000b' "$sbeam" draw -m "$arpa" -k 1 --seed 1 -f jsonl --help
+exits 0 "help does not read standard input"
+printf 'a\0b\n' | "$sbeam" draw -m "$arpa" -k 1 --seed 1 -f jsonl - >out 2>err
+code=$?
+if [ $code -eq 0 ]; then
+    prints '"input":"a\\u0000b"' "NUL in an input"
+else
+    exits 1 "NUL in an input"
+fi
+head -c 300000 /dev/zero | tr '\0' 'a' | sed 's/a/a /g' >long
+"$sbeam" draw -m "$arpa" -k 1 --seed 1 -f jsonl - <long >out 2>err
+code=$?
+exits 0 "a line of 600,000 bytes"
+run timeout 10 "$sbeam" draw -m "$fig1" -k 1 --seed 1
+exits 0 "models without needed input do not read standard input"
+cat >bpe.json <<'EOF'
+{"format":"sbeam-tree","tree":{"mam@@":[0.5,{"mal":[0.5,null],"mal@@":[0.5,null]}],"mammal":[0.5,null]}}
+EOF
+run "$sbeam" draw -m bpe.json -k 3 --seed 1 --bpe-marker @@ --pretokenized
+[ "$(grep -c mammal out)" -eq 3 ] && ! grep -q @ out && grep -q 'reads as 1' out
+report $? "--bpe-marker joins pieces, repeats are marked"
+run "$sbeam" draw -m bpe.json -k 3 --seed 1 -f jsonl
+prints '"mam@@ mal"' "without it they stay"
+cat >odd.json <<'EOF'
+{"format":"sbeam-tree","tree":{"say\"hi\"\\":[0.5,null],"日本語のとても長い文字列をここに置いて幅を確かめます日本語のとても長い文字列":[0.5,null]}}
+EOF
+run "$sbeam" draw -m odd.json -k 2 --seed 1 -f jsonl
+prints '"say\\"hi\\"\\\\"' "escapes"
+run "$sbeam" draw -m odd.json -k 2 --seed 1 -f tsv
+prints 'say"hi"\\\\$' "tsv escapes"
+
+# --- draw: text ---
+for width in 40 80 120; do
+    for model in "$fig1" odd.json "$chain"; do
+        COLUMNS=$width LC_ALL=C run "$sbeam" draw -m "$model" -k 4 --seed 1
+        # In bytes: every wide character of the model takes three bytes and two columns.
+        LC_ALL=C awk -v width=$width '
+            { line = $0; n = gsub(/[\200-\377]/, "", line); if (length(line) + n * 2 / 3 > width) bad = 1 }
+            END { exit bad }' out
+        report $? "text fits $width columns: $(basename "$model")"
+    done
+    COLUMNS=$width LC_ALL=C run "$sbeam" tree -m "$fig1" -k 3 --seed 1
+    awk -v width=$width 'length > width { bad = 1 } END { exit bad }' out
+    report $? "tree fits $width columns"
+done
+LC_ALL=C run "$sbeam" draw -m "$fig1" -k 3 --seed 1
+! LC_ALL=C grep -q '[^ -~]' out
+report $? "plain ASCII where the locale is not UTF-8"
+prints '###' "ASCII bars"
+run "$sbeam" draw -m "$fig1" -k 3 --seed 1
+prints '█' "blocks where it is"
+! grep -q "$(printf '\033')" out
+report $? "no colour in a file"
+COLUMNS=40 run "$sbeam" draw -m odd.json -k 2 --seed 1
+prints '[^ ]…$' "long text ends in an ellipsis"
+run "$sbeam" draw -m "$chain" -k 3 --seed 2
+prints '\(empty\)$' "an empty sequence is named"
+run "$sbeam" draw -m "$fig1" --method sample -k 30 --seed 2
+prints '\[same as [0-9]+\]$' "repeated samples are marked"
+
+# --- output that fails ---
+if [ -e /dev/full ]; then
+    for words in "draw -m $fig1 -f jsonl" "draw -m $fig1" "tree -m $fig1 -f svg" "info -m $fig1" \
+        "shuf $fig1" "--help" "draw --help" "--version" "draw -m $fig1 --draws 3000 -f tsv"; do
+        # shellcheck disable=SC2086
+        "$sbeam" $words >/dev/full 2>err </dev/null
+        code=$?
+        [ $code -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'No space left' err
+        report $? "/dev/full: ${words%% -m*}"
+    done
+    printf '\t0 0 0\n' | "$sbeam" score -m "$fig1" >/dev/full 2>err
+    [ $? -eq 1 ]
+    report $? "/dev/full: score"
+fi
+"$sbeam" draw -m "$fig1" --draws 300000 -f jsonl 2>err | head -1 >out
+codes=("${PIPESTATUS[@]}")
+{ [ "${codes[0]}" -eq 141 ] || [ "${codes[0]}" -eq 1 ]; } && [ ! -s err ]
+report $? "a closed pipe ends quietly"
+
+# --- score ---
+feed '\t0 1 1\n\t1 0\n' "$sbeam" score -m "$fig1"
+exits 0 "score"
+lines 2 "score: two records"
+prints '^\{"stream":0,"input":"","output":"0 1 1","tokens":\[0,1,1\],"log_p":-1\.386294361119[0-9]*,"token_log_p":\[-0\.51[0-9]*,-0\.40[0-9]*,-0\.47[0-9]*\]\}$' \
+    "score: 0.25 on a tree, nothing appended"
+feed 'a\tb c\n' "$sbeam" score -m "$arpa" --threads 3
+awk -F 'token_log_p' '{ exit gsub(/,/, ",", $2) != 2 }' out
+report $? "score: EOS is appended"
+cp out first
+feed '{"input":"a","tokens":[4,5]}\n' "$sbeam" score -m "$arpa" --input jsonl
+same first out "score: tokens instead of text"
+feed 'a\tb c\n' "$sbeam" score -m "$arpa" --no-eos
+awk -F 'token_log_p' '{ exit gsub(/,/, ",", $2) != 1 }' out
+report $? "score: --no-eos"
+cp out first
+feed 'a\tb c\n' "$sbeam" score -m "$arpa" --max-len 2
+same first out "score: an output of --max-len tokens ends there"
+feed 'a\tb c\n' "$sbeam" score -m "$arpa" --max-len 1
+exits 1 "score: a longer one is an error"
+feed 'b\tb\n' "$sbeam" score -m "$chain"
+prints '"log_p":null,"token_log_p":\[null,' "score: -inf is null"
+feed 'a\tb\nno tab\n' "$sbeam" score -m "$arpa"
+exits 1 "score: no tab"
+says ':2: ' "score: the line is named"
+lines 1 "score: what came before is written"
+feed '{"input":"a"}\n' "$sbeam" score -m "$arpa" --input jsonl
+exits 1 "score: no output"
+feed '{"input":"a","tokens":[99]}\n' "$sbeam" score -m "$arpa" --input jsonl
+exits 1 "score: no such token"
+yes "$(printf 'a\tb c')" | head -1000 >pairs
+"$sbeam" score -m "$arpa" <pairs >a
+"$sbeam" score -m "$arpa" --threads 4 <pairs >b
+same a b "score: threads change nothing"
+sbeam_first=$("$sbeam" draw -m "$arpa" -k 1 --seed 5 -f jsonl a | sed 's/.*"tokens":\(\[[0-9,]*\]\),"log_p":\([-0-9.e]*\).*/\1 \2/')
+printf '{"input":"a","tokens":%s}\n' "${sbeam_first% *}" | "$sbeam" score -m "$arpa" --input jsonl |
+    sed 's/.*"log_p":\([-0-9.e]*\).*/\1/' >out
+awk -v want="${sbeam_first#* }" '{ d = $1 - want; exit !(d < 1e-9 && d > -1e-9) }' out
+report $? "score agrees with draw"
+
+# --- tree ---
+run "$sbeam" tree -m "$fig1" -k 3 --seed 7
+exits 0 "tree"
+prints '●1 .*2\.26' "tree: ranks and G"
+run "$sbeam" tree -m "$fig1" -k 3 --seed 7 -f svg
+prints '^<svg ' "tree: svg"
+[ "$(grep -c '<g class=' out)" -eq 15 ]
+report $? "tree: fifteen nodes"
+for seed in 1 2 3 4 5; do
+    run "$sbeam" tree -m "$fig1" -k 3 --seed $seed -f jsonl
+    tr '{' '\n' <out | sed -n 's/.*"g":\([-0-9.e]*\),"role":"required","rank":\([0-9]\).*/\2 \1/p' | sort >a
+    run "$sbeam" draw -m "$fig1" -k 3 --seed $seed -f tsv
+    awk -F '\t' 'NR > 1 { print $8, $11 }' out >b
+    same a b "tree: the leaves of draw, seed $seed"
+done
+run "$sbeam" tree -m "$chain" -k 3
+exits 1 "tree: too large"
+says 'too many' "tree: says so"
+run "$sbeam" tree -m "$chain" -k 3 --max-len 3 a
+exits 0 "tree: a prefix and --max-len"
+LC_ALL=C run "$sbeam" tree -m "$fig1" -k 3 --seed 7
+! LC_ALL=C grep -q '[^ -~]' out
+report $? "tree: plain ASCII"
+
+# --- info ---
+run "$sbeam" info -m "$fig1"
+exits 0 "info"
+prints '^leaves +8$' "info: text"
+run "$sbeam" info -f jsonl "$fig1"
+prints '^\{.*"leaves":8[,}]' "info: numbers are numbers"
+prints '"kind":"tree"' "info: words are strings"
+
+# --- shuf ---
+printf 'a\t1\nb\t2\nc\t0\nd\t4.5\n' >w.tsv
+run "$sbeam" shuf -w 2 w.tsv
+exits 0 "shuf"
+sort out | cmp -s - <(grep -v '^c' w.tsv)
+report $? "shuf: everything but weight zero"
+run "$sbeam" shuf -n 2 -w 2 --seed 3 w.tsv
+lines 2 "shuf -n"
+cp out first
+"$sbeam" shuf -n 2 -w 2 --seed 3 <w.tsv >out 2>err
+same first out "shuf: standard input"
+"$sbeam" shuf --lines=2 --weight=2 --seed 3 - <w.tsv >out 2>err
+same first out "shuf: long options and dash"
+run "$sbeam" shuf -w 2 --seed 3 w.tsv
+same first <(head -2 out) "shuf: the first two of all"
+run "$sbeam" shuf -n 0 w.tsv
+exits 0 "shuf -n 0"
+lines 0 "shuf -n 0 draws nothing"
+run "$sbeam" shuf /dev/null
+exits 0 "shuf: empty file"
+seq 1000 >seq.txt
+run "$sbeam" shuf seq.txt
+sort -n out | cmp -s - seq.txt
+report $? "shuf: a permutation"
+! cmp -s out seq.txt
+report $? "shuf: that is not the identity"
+run "$sbeam" shuf -n 2 -w 2 --seed 3 -f jsonl w.tsv
+prints '^\{"line":[124],"text":"[abd]\\t[0-9.]+","g":[-0-9.e]+,"log_p":[-0-9.e]+,"log_weight":[-0-9.e]+,"kappa":[-0-9.e]+,"seed":3\}$' \
+    "shuf: jsonl"
+run "$sbeam" shuf -w 2 --seed 3 -f jsonl w.tsv
+prints '"kappa":null' "shuf: kappa of everything is null"
+run "$sbeam" shuf -w 2 --seed 3 -f tsv w.tsv
+awk -F '\t' 'NF != 6 { bad = 1 } END { exit bad }' out
+report $? "shuf: tsv"
+run "$sbeam" shuf -n 1 --seed 3 --verbose seq.txt
+[ "$code" -eq 0 ] && grep -q '^seed 3$' err
+report $? "shuf: --verbose prints the seed"
+printf 'a,1e-300\nb,4.9e-324\nc,1e-308\n' >tiny.csv
+run "$sbeam" shuf -w 2 --delimiter , tiny.csv
+lines 3 "shuf: tiny and denormal weights"
+printf 'a\t-1000\nb\t-1001.5\nc\t-inf\n' >logs.tsv
+run "$sbeam" shuf -w 2 --log-weights logs.tsv
+lines 2 "shuf: --log-weights, -inf is never drawn"
+for bad in -1 nan inf '' x 1x 1e400 1e-400; do
+    printf 'a\t1\nb\t%s\n' "$bad" >bad.tsv
+    run "$sbeam" shuf -n 1 -w 2 bad.tsv
+    [ "$code" -eq 1 ] && grep -q 'bad.tsv:2: ' err && [ ! -s out ]
+    report $? "shuf: weight '$bad' is refused with its place"
+done
+printf 'a\t1\nb\n' >bad.tsv
+run "$sbeam" shuf -n 1 -w 2 bad.tsv
+says 'bad.tsv:2: ' "shuf: a missing column"
+run "$sbeam" shuf -n 1 missing.tsv
+exits 1 "shuf: missing file"
+run "$sbeam" shuf -n 1 .
+exits 1 "shuf: a directory"
+printf 'a\0b\n\377\n' >bytes
+run "$sbeam" shuf bytes
+cmp -s <(sort out) <(sort bytes)
+report $? "shuf: any bytes go through"
+run "$sbeam" shuf -f jsonl bytes
+prints '"text":"a\\u0000b"' "shuf: NUL in JSON"
+# Line d holds 0.6 of the weight; 0.12 is five standard errors of 400 draws.
+for seed in $(seq 400); do
+    "$sbeam" shuf -n 1 -w 2 --seed "$seed" w.tsv
+done | awk '/^d/ { n++ } END { share = n / NR; exit !(share > 0.48 && share < 0.72) }'
+report $? "shuf: the first goes by weight"
+awk 'BEGIN { for (i = 0; i < 200; i++) for (j = 0; j < 10; j++) print i, j }' >many
+run "$sbeam" shuf -n 5 --seed 1 many
+cp out first
+run "$sbeam" shuf -n 50 --seed 1 many
+same first <(head -5 out) "shuf: the sample of 5 begins the sample of 50"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

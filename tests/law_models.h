@@ -1,0 +1,24 @@
+/* Enumerable models, each with something that samplers get wrong, and how to draw from them. */
+#ifndef LAW_MODELS_H
+#define LAW_MODELS_H
+
+#include "reference.h"
+
+struct law_model {
+    const char *name, *json;
+    int32_t max_len;
+};
+
+enum { FIGURE_1, UNEVEN, ZEROS, LOPSIDED, CHAIN, N_LAW_MODELS };
+extern const struct law_model law_models[N_LAW_MODELS];
+
+/* Opens number i and enumerates its leaves; the caller closes setup->model. Default settings. */
+void open_law_model(int i, struct setup *setup, struct leaves *leaves);
+/* A chain of 85 sequences over five tokens, for the estimators. */
+void open_wide_chain(struct setup *setup, struct leaves *leaves);
+
+/* Calls `visit` for n draws of the sampler; NULL: of the library. */
+void run_sampler(struct setup *setup, sampler sample, size_t n,
+                 void (*visit)(void *user, const struct picks *picks), void *user);
+
+#endif

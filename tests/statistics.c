@@ -1,0 +1,129 @@
+#include "statistics.h"
+
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+#include <stdlib.h>
+
+size_t share_of(size_t n)
+{
+    const char *const share = getenv("SBEAM_TEST_SHARE");
+    return share == NULL ? n : (size_t)((double)n * atof(share));
+}
+
+struct fit fit_counts(const double *probability, const double *count, size_t n_cells)
+{
+    double total = 0, rest_p = 0, rest_n = 0, largest = 0;
+    for (size_t i = 0; i < n_cells; i++)
+        total += count[i];
+    struct fit fit = {.degrees = -1};
+    for (size_t i = 0; i < n_cells; i++) {
+        const double expected = total * probability[i];
+        largest = fmax(largest, probability[i]);
+        if (expected < 5) {
+            rest_p += probability[i];
+            rest_n += count[i];
+            continue;
+        }
+        fit.statistic += (count[i] - expected) * (count[i] - expected) / expected;
+        fit.degrees++;
+    }
+    /* What was pooled, and what should not be there at all. */
+    if (rest_p * total >= 5) {
+        fit.statistic += (rest_n - total * rest_p) * (rest_n - total * rest_p) / (total * rest_p);
+        fit.degrees++;
+    } else if (rest_n > 5 + 10 * sqrt(total * rest_p)) {
+        fit.statistic = INFINITY;
+    }
+    if (fit.degrees < 1) {
+        fit.p_value = fit.statistic == INFINITY ? 0 : 1; /* one outcome: nothing can differ */
+        return fit;
+    }
+    fit.p_value = fit.statistic == INFINITY ? 0 : gsl_cdf_chisq_Q(fit.statistic, fit.degrees);
+    /* Half of the time the statistic exceeds its mean, degrees + total * sum (difference^2 / p). */
+    const double excess = gsl_cdf_chisq_Qinv(FALSE_ALARM, fit.degrees) - fit.degrees;
+    fit.smallest_bias = sqrt(excess * (1 - largest) / (largest * total));
+    return fit;
+}
+
+struct fit fit_two_counts(const double *a, const double *b, size_t n_cells)
+{
+    double total_a = 0, total_b = 0;
+    for (size_t i = 0; i < n_cells; i++) {
+        total_a += a[i];
+        total_b += b[i];
+    }
+    struct fit fit = {.degrees = -1};
+    double rest_a = 0, rest_b = 0;
+    for (size_t i = 0; i <= n_cells; i++) {
+        double x = i < n_cells ? a[i] : rest_a;
+        double y = i < n_cells ? b[i] : rest_b;
+        if (x + y < 20) {
+            rest_a += x;
+            rest_b += y;
+            continue;
+        }
+        const double difference = x * sqrt(total_b / total_a) - y * sqrt(total_a / total_b);
+        fit.statistic += difference * difference / (x + y);
+        fit.degrees++;
+    }
+    fit.p_value = fit.degrees < 1 ? 1 : gsl_cdf_chisq_Q(fit.statistic, fit.degrees);
+    return fit;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The limiting law of sqrt(n) * D. */
+static double kolmogorov_q(double t)
+{
+    if (t < 0.3)
+        return 1;
+    double sum = 0;
+    for (int i = 1; i <= 100; i++)
+        sum += (i % 2 ? 2 : -2) * exp(-2.0 * i * i * t * t);
+    return sum;
+}
+
+double ks_p_value(double *x, size_t n, double (*cdf)(double x, const void *user), const void *user)
+{
+    qsort(x, n, sizeof *x, compare);
+    double d = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double f = cdf(x[i], user);
+        d = fmax(d, fmax(f - (double)i / (double)n, (double)(i + 1) / (double)n - f));
+    }
+    return kolmogorov_q(sqrt((double)n) * d);
+}
+
+double ks_two_p_value(double *x, size_t n, double *y, size_t m)
+{
+    qsort(x, n, sizeof *x, compare);
+    qsort(y, m, sizeof *y, compare);
+    double d = 0;
+    for (size_t i = 0, j = 0; i < n && j < m;) {
+        if (x[i] <= y[j])
+            i++;
+        else
+            j++;
+        d = fmax(d, fabs((double)i / (double)n - (double)j / (double)m));
+    }
+    return kolmogorov_q(sqrt((double)n * (double)m / (double)(n + m)) * d);
+}
+
+double z_score(const double *x, size_t n, double expected)
+{
+    double mean = 0, square = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += x[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        square += (x[i] - mean) * (x[i] - mean) / (double)(n - 1);
+    return (mean - expected) / sqrt(square / (double)n);
+}
+
+double gumbel_cdf(double x, const void *location)
+{
+    return exp(-exp(-(x - *(const double *)location)));
+}

@@ -1,0 +1,37 @@
+/* Statistical tests with a false-alarm rate of 1e-6 each. Seeds are fixed, so a test that passes goes
+ * on passing; the rate is that of a change which moves the noise. */
+#ifndef STATISTICS_H
+#define STATISTICS_H
+
+#include <stddef.h>
+
+#define FALSE_ALARM 1e-6
+
+/* A goodness of fit to known probabilities. Cells with fewer than 5 expected counts are pooled. */
+struct fit {
+    double statistic, p_value;
+    int degrees;
+    /* What it would just catch: the relative error of the likeliest cell (the others making up for
+     * it) that is noticed half of the time. */
+    double smallest_bias;
+};
+
+struct fit fit_counts(const double *probability, const double *count, size_t n_cells);
+/* Whether two samples of counts have one law. */
+struct fit fit_two_counts(const double *a, const double *b, size_t n_cells);
+
+/* Kolmogorov-Smirnov: sorts x. The smallest shift of the distribution function that it would catch is
+ * 2.69 / sqrt(n). */
+double ks_p_value(double *x, size_t n, double (*cdf)(double x, const void *user), const void *user);
+double ks_two_p_value(double *x, size_t n, double *y, size_t m);
+
+/* (mean - expected) in standard errors of the mean. */
+double z_score(const double *x, size_t n, double expected);
+
+double gumbel_cdf(double x, const void *location);
+
+/* Draws for a test that wants n of them: fewer under sanitizers, where SBEAM_TEST_SHARE (a number of at
+ * most 1) asks for a part. */
+size_t share_of(size_t n);
+
+#endif
