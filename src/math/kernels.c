@@ -109,13 +109,11 @@ static inline vfloat load_float(const float *x, size_t left)
 
 static inline vdouble load_double(const double *x, size_t left)
 {
+    if (left < DOUBLE_LANES) /* by hand: a copy of part of a vector is slow to read back */
+        return (vdouble){left > 0 ? x[0] : (double)-INFINITY, left > 1 ? x[1] : (double)-INFINITY,
+                         left > 2 ? x[2] : (double)-INFINITY, -INFINITY};
     vdouble v;
-    if (left >= DOUBLE_LANES) {
-        memcpy(&v, x, sizeof v);
-        return v;
-    }
-    v = splat_double(-INFINITY);
-    memcpy(&v, x, left * sizeof *x);
+    memcpy(&v, x, sizeof v);
     return v;
 }
 
@@ -158,18 +156,22 @@ static inline vdouble exp_double(vdouble y)
     /* ln 2 in two parts; the first has trailing zeros, so that n times it is exact. */
     vdouble r = y - n * splat_double(0x1.62e42fefa0000p-1);
     r = r - n * splat_double(0x1.cf79abc9e3b3ap-40);
-    vdouble p = splat_double(2.51052170047207447e-08);
-    p = p * r + splat_double(2.76263710656963543e-07);
-    p = p * r + splat_double(2.75572554002064223e-06);
-    p = p * r + splat_double(2.48015043137855412e-05);
-    p = p * r + splat_double(1.98412698748206266e-04);
-    p = p * r + splat_double(1.38888889325147801e-03);
-    p = p * r + splat_double(8.33333333332613585e-03);
-    p = p * r + splat_double(4.16666666665730656e-02);
-    p = p * r + splat_double(1.66666666666666713e-01);
-    p = p * r + splat_double(5.00000000000000555e-01);
-    p = p * r + splat_double(1.0);
-    p = p * r + splat_double(1.0);
+    /* By pairs, then pairs of pairs (Estrin): a chain of eleven steps would be waited for. */
+    const vdouble r2 = r * r, r4 = r2 * r2;
+    const vdouble p01 = splat_double(1.0) + r;
+    const vdouble p23 =
+        splat_double(5.00000000000000555e-01) + r * splat_double(1.66666666666666713e-01);
+    const vdouble p45 =
+        splat_double(4.16666666665730656e-02) + r * splat_double(8.33333333332613585e-03);
+    const vdouble p67 =
+        splat_double(1.38888889325147801e-03) + r * splat_double(1.98412698748206266e-04);
+    const vdouble p89 =
+        splat_double(2.48015043137855412e-05) + r * splat_double(2.75572554002064223e-06);
+    const vdouble p1011 =
+        splat_double(2.76263710656963543e-07) + r * splat_double(2.51052170047207447e-08);
+    const vdouble low = p01 + r2 * p23;
+    const vdouble high = (p45 + r2 * p67) + r4 * (p89 + r2 * p1011);
+    const vdouble p = low + r4 * high;
     const vdouble scale = (vdouble)(((vint64)shifted + 1023) << 52);
     return p * scale;
 }
@@ -196,9 +198,8 @@ static inline double total_float(vfloat v)
            (((double)v[4] + (double)v[5]) + ((double)v[6] + (double)v[7]));
 }
 
-static inline double total_double(const vdouble chain[CHAINS])
+static inline double total_double(vdouble v)
 {
-    const vdouble v = (chain[0] + chain[1]) + (chain[2] + chain[3]);
     return (v[0] + v[1]) + (v[2] + v[3]);
 }
 
@@ -285,30 +286,37 @@ static void blocks_float(const float *x, size_t n, double inv_t, double *max, do
     }
 }
 
+static inline vdouble block_sum_double(const double *x, size_t size, vdouble shift, vdouble slope)
+{
+    if (size <= DOUBLE_LANES) /* most rows of a small tree */
+        return exp_double((load_double(x, size) - shift) * slope);
+    vdouble chain[CHAINS];
+    for (int c = 0; c < CHAINS; c++)
+        chain[c] = splat_double(0);
+    size_t i = 0;
+    for (; i + CHAINS * DOUBLE_LANES <= size; i += CHAINS * DOUBLE_LANES)
+        for (size_t c = 0; c < CHAINS; c++)
+            chain[c] +=
+                exp_double((load_double(x + i + c * DOUBLE_LANES, DOUBLE_LANES) - shift) * slope);
+    for (size_t c = 0; i < size; i += DOUBLE_LANES, c++)
+        chain[c] += exp_double((load_double(x + i, size - i) - shift) * slope);
+    return (chain[0] + chain[1]) + (chain[2] + chain[3]);
+}
+
 static void blocks_double(const double *x, size_t n, double inv_t, double *max, double *sum,
                           double *sum_model)
 {
-    const vdouble slope = splat_double(inv_t);
     for (size_t b = 0; b * KERNEL_BLOCK < n; b++, x += KERNEL_BLOCK) {
         const size_t left = n - b * KERNEL_BLOCK;
         const size_t size = left < KERNEL_BLOCK ? left : KERNEL_BLOCK;
-        vdouble top = splat_double(-INFINITY);
-        for (size_t i = 0; i < size; i += DOUBLE_LANES)
+        vdouble top = load_double(x, size);
+        for (size_t i = DOUBLE_LANES; i < size; i += DOUBLE_LANES)
             top = max_double(load_double(x + i, size - i), top);
         max[b] = top_double(top);
-
         const vdouble shift = splat_double(shift_of(max[b]));
-        vdouble chain[CHAINS], chain_model[CHAINS];
-        for (int c = 0; c < CHAINS; c++)
-            chain[c] = chain_model[c] = splat_double(0);
-        for (size_t i = 0, c = 0; i < size; i += DOUBLE_LANES, c = (c + 1) % CHAINS)
-            chain[c] += exp_double((load_double(x + i, size - i) - shift) * slope);
-        sum[b] = total_double(chain);
-        if (sum_model == NULL)
-            continue;
-        for (size_t i = 0, c = 0; i < size; i += DOUBLE_LANES, c = (c + 1) % CHAINS)
-            chain_model[c] += exp_double(load_double(x + i, size - i) - shift);
-        sum_model[b] = total_double(chain_model);
+        sum[b] = total_double(block_sum_double(x, size, shift, splat_double(inv_t)));
+        if (sum_model != NULL)
+            sum_model[b] = total_double(block_sum_double(x, size, shift, splat_double(1)));
     }
 }
 
@@ -348,7 +356,7 @@ static double combine(const double *max, const double *sum, size_t n, double top
         memcpy(mass + i, &w, sizeof w);
         chain[c] += w;
     }
-    return total_double(chain);
+    return total_double((chain[0] + chain[1]) + (chain[2] + chain[3]));
 }
 
 static double sum_float(const float *x, size_t n, double *max)
