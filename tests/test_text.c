@@ -2,8 +2,8 @@
 #include <locale.h>
 #include <unistd.h>
 
+#include "base/decimal.h"
 #include "model_check.h"
-#include "text/decimal.h"
 #include "text/lines.h"
 #include "text/utf8.h"
 #include "text/vocab.h"

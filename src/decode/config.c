@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/status.h"
 
 #define BIT(method) (1u << SB_METHOD_##method)
@@ -234,15 +234,6 @@ static bool read_integer(const char *text, uint64_t *value)
     return *text == '\0';
 }
 
-static bool read_real(const char *text, double *value)
-{
-    char *end;
-    if (*text == '\0' || strchr(" \t\n\v\f\r", *text) != NULL)
-        return false;
-    *value = strtod(text, &end);
-    return *end == '\0' && isfinite(*value);
-}
-
 static bool read_value(const sb_option *option, const char *text, double *number, uint64_t *integer)
 {
     *integer = 0;
@@ -252,7 +243,7 @@ static bool read_value(const sb_option *option, const char *text, double *number
             return false;
         *number = (double)*integer;
         return true;
-    case SB_OPTION_REAL: return read_real(text, number);
+    case SB_OPTION_REAL: return decimal_parse(text, strlen(text), number);
     case SB_OPTION_FLAG:
         *number = strcmp(text, "true") == 0;
         return *number != 0 || strcmp(text, "false") == 0;

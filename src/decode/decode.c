@@ -9,15 +9,6 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-static const struct method *const methods[] = {
-    [SB_METHOD_SBS] = &method_sbs,           [SB_METHOD_BEAM] = &method_beam,
-    [SB_METHOD_SAMPLE] = &method_sample,     [SB_METHOD_DIVERSE] = &method_diverse,
-    [SB_METHOD_RESAMPLE] = &method_resample, [SB_METHOD_REJECT] = &method_reject,
-    [SB_METHOD_EXPLICIT] = &method_explicit,
-};
-
-enum { MOST_SLOTS = 4096 };
-
 /* --- for the methods --- */
 
 sb_status decode_append(struct beam *beam, const struct entry *entry)
@@ -219,8 +210,7 @@ static sb_status advance_slot(sb_decoder *decoder, struct slot *slot, const void
     return result_build(decoder, slot);
 }
 
-/* Lists the rows of all running slots. */
-static sb_status build_request(sb_decoder *decoder)
+sb_status decode_build_request(sb_decoder *decoder)
 {
     size_t n = 0;
     for (int32_t s = 0; s < decoder->spec.max_slots; s++)
@@ -255,8 +245,7 @@ static sb_status build_request(sb_decoder *decoder)
     return SB_OK;
 }
 
-/* Names the statuses for which whoever failed had no words. */
-static sb_status fail(sb_decoder *decoder, sb_status status, sb_error *err)
+sb_status decode_fail(sb_decoder *decoder, sb_status status, sb_error *err)
 {
     decoder->failed = true;
     decoder->n_rows = 0;
@@ -283,10 +272,10 @@ sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t str
         slot->previous_first_row = slot->first_row;
         const sb_status status = advance_slot(decoder, slot, logits, stride, err);
         if (status != SB_OK)
-            return fail(decoder, status, err);
+            return decode_fail(decoder, status, err);
     }
-    const sb_status status = build_request(decoder);
-    return status == SB_OK ? SB_OK : fail(decoder, status, err);
+    const sb_status status = decode_build_request(decoder);
+    return status == SB_OK ? SB_OK : decode_fail(decoder, status, err);
 }
 
 int32_t sb_decoder_rows(const sb_decoder *decoder, const int32_t **parent, const int32_t **token,
@@ -301,193 +290,4 @@ int32_t sb_decoder_rows(const sb_decoder *decoder, const int32_t **parent, const
 bool sb_decoder_done(const sb_decoder *decoder)
 {
     return decoder->n_rows == 0;
-}
-
-/* --- slots --- */
-
-sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t *slot_number,
-                         sb_error *err)
-{
-    if (decoder == NULL || job == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_add: decoder and job expected");
-    if (decoder->failed)
-        return status_fail(err, SB_ERR_STATE, "this decoder has failed before; close it");
-    const double temperature =
-        job->temperature == 0 ? decoder->config.temperature : job->temperature;
-    if (!(temperature > 0) || temperature == INFINITY || 1 / temperature == INFINITY)
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "temperature is %g; expected a finite number above 0", temperature);
-    int32_t s = 0;
-    while (s < decoder->spec.max_slots && decoder->slots[s].state != SLOT_FREE)
-        s++;
-    if (s == decoder->spec.max_slots)
-        return status_fail(err, SB_ERR_STATE, "all %d slots are taken", s);
-    struct slot *const slot = &decoder->slots[s];
-    slot->key = (struct noise_key){decoder->config.seed, job->stream, job->draw};
-    slot->temperature = temperature;
-    slot->step = 0;
-    slot->now.n = slot->next.n = slot->done.n = slot->found.n = 0;
-    slot->n_path = slot->n_wanted = 0;
-    slot->model_rows = slot->count = slot->samples = slot->sampled_rows = 0;
-    slot->round_first = slot->round_size = 0;
-    result_clear(&slot->result);
-    sb_status status = decoder->method->start(decoder, slot);
-    if (status == SB_OK) {
-        slot->state = SLOT_RUNNING;
-        status = build_request(decoder);
-    }
-    if (status != SB_OK)
-        return fail(decoder, status, err);
-    if (slot_number != NULL)
-        *slot_number = s;
-    return SB_OK;
-}
-
-int32_t sb_decoder_finished(const sb_decoder *decoder)
-{
-    for (int32_t s = 0; s < decoder->spec.max_slots; s++)
-        if (decoder->slots[s].state == SLOT_FINISHED)
-            return s;
-    return -1;
-}
-
-sb_status sb_decoder_take(sb_decoder *decoder, int32_t slot_number, sb_result *result,
-                          sb_error *err)
-{
-    if (decoder == NULL || result == NULL || slot_number < 0 ||
-        slot_number >= decoder->spec.max_slots)
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "sb_decoder_take: decoder, slot and result expected");
-    struct slot *const slot = &decoder->slots[slot_number];
-    if (slot->state != SLOT_FINISHED)
-        return status_fail(err, SB_ERR_STATE, "slot %d has no result to take", slot_number);
-    /* They change places, so that both keep their memory for the next one. */
-    const sb_result taken = slot->result;
-    slot->result = *result;
-    *result = taken;
-    result_clear(&slot->result);
-    slot->state = SLOT_FREE;
-    return SB_OK;
-}
-
-sb_status sb_decoder_cancel(sb_decoder *decoder, int32_t slot_number, sb_error *err)
-{
-    if (decoder == NULL || slot_number < 0 || slot_number >= decoder->spec.max_slots)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_cancel: decoder and slot expected");
-    struct slot *const slot = &decoder->slots[slot_number];
-    if (decoder->failed || slot->state == SLOT_FREE)
-        return status_fail(err, SB_ERR_STATE, "slot %d has no job to give up", slot_number);
-    slot->state = SLOT_FREE;
-    const sb_status status = build_request(decoder);
-    return status == SB_OK ? SB_OK : fail(decoder, status, err);
-}
-
-bool sb_decoder_beam(const sb_decoder *decoder, int32_t slot_number, int32_t i,
-                     sb_beam_entry *entry)
-{
-    if (slot_number < 0 || slot_number >= decoder->spec.max_slots)
-        return false;
-    const struct beam *const beam = &decoder->slots[slot_number].now;
-    if (i < 0 || (size_t)i >= beam->n)
-        return false;
-    const struct entry *const e = &beam->entries[i];
-    *entry = (sb_beam_entry){.parent = e->parent,
-                             .token = e->token,
-                             .depth = e->depth,
-                             .end = e->end,
-                             .is_new = e->is_new,
-                             .phi = e->phi,
-                             .score = e->score};
-    return true;
-}
-
-/* --- opening and closing --- */
-
-static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config, sb_error *err)
-{
-    if (spec->vocab_size < 1)
-        return status_fail(err, SB_ERR_ARGUMENT, "vocab_size is %d; expected at least 1",
-                           spec->vocab_size);
-    if (spec->eos < -1 || spec->eos >= spec->vocab_size)
-        return status_fail(err, SB_ERR_ARGUMENT, "eos is %d; expected -1 or an id below %d",
-                           spec->eos, spec->vocab_size);
-    if (spec->row_type != SB_ROW_FLOAT && spec->row_type != SB_ROW_DOUBLE)
-        return status_fail(err, SB_ERR_ARGUMENT, "row_type is %d; expected float or double",
-                           (int)spec->row_type);
-    if (spec->max_slots < 1 || spec->max_slots > MOST_SLOTS)
-        return status_fail(err, SB_ERR_ARGUMENT, "max_slots is %d; expected 1 to %d",
-                           spec->max_slots, MOST_SLOTS);
-    for (size_t i = 0; i < config->n_ban; i++)
-        if (config->ban[i] < 0 || config->ban[i] >= spec->vocab_size)
-            return status_fail(err, SB_ERR_ARGUMENT, "ban: %d is no token id below %d",
-                               config->ban[i], spec->vocab_size);
-    return SB_OK;
-}
-
-sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,
-                          const sb_config *config, sb_error *err)
-{
-    if (decoder == NULL || spec == NULL || config == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_open: spec and config expected");
-    sb_status status = sb_config_check(config, err);
-    if (status == SB_OK)
-        status = check_spec(spec, config, err);
-    if (status != SB_OK)
-        return status;
-    sb_decoder *const d = alloc_zeroed(1, sizeof *d);
-    if (d == NULL)
-        return status_no_memory(err);
-    d->spec = *spec;
-    d->config = *config;
-    d->config.stop = NULL; /* is_stop knows them */
-    d->config.n_stop = 0;
-    d->method = methods[config->method];
-    d->config.ban = NULL;
-    d->slots = alloc_zeroed((size_t)spec->max_slots, sizeof *d->slots);
-    d->counts = alloc_zeroed((size_t)spec->vocab_size, sizeof *d->counts);
-    d->scratch_ids = alloc_array((size_t)spec->vocab_size, sizeof *d->scratch_ids);
-    int32_t *const ban = alloc_array(config->n_ban, sizeof *ban);
-    d->config.ban = ban;
-    if (d->slots == NULL || d->counts == NULL || d->scratch_ids == NULL || ban == NULL) {
-        sb_decoder_close(d);
-        return status_no_memory(err);
-    }
-    if (config->n_ban > 0)
-        memcpy(ban, config->ban, config->n_ban * sizeof *ban);
-    *decoder = d;
-    return SB_OK;
-}
-
-static void release_slot(struct slot *slot)
-{
-    alloc_free(slot->now.entries);
-    alloc_free(slot->next.entries);
-    alloc_free(slot->done.entries);
-    alloc_free(slot->found.entries);
-    alloc_free(slot->found_table);
-    alloc_free(slot->path);
-    alloc_free(slot->wanted);
-    result_release(&slot->result);
-}
-
-void sb_decoder_close(sb_decoder *decoder)
-{
-    if (decoder == NULL)
-        return;
-    for (int32_t s = 0; decoder->slots != NULL && s < decoder->spec.max_slots; s++)
-        release_slot(&decoder->slots[s]);
-    for (size_t i = 0; i < decoder->n_row_objects; i++)
-        alloc_free(decoder->row_scratch[i]);
-    alloc_free(decoder->slots);
-    alloc_free(decoder->parent);
-    alloc_free(decoder->rows);
-    alloc_free(decoder->row_scratch);
-    alloc_free(decoder->streams);
-    alloc_free(decoder->candidates);
-    alloc_free(decoder->leaves);
-    alloc_free(decoder->counts);
-    alloc_free(decoder->scratch_ids);
-    alloc_free(decoder->tokens);
-    alloc_free((void *)(uintptr_t)decoder->config.ban);
-    alloc_free(decoder);
 }

@@ -141,6 +141,11 @@ sb_end decode_end_of(sb_decoder *decoder, const struct slot *slot, const struct 
 /* Reads a path into decoder->tokens, with room for one more; returns its length, -1: no memory. */
 int32_t decode_read_path(sb_decoder *decoder, const struct slot *slot, int32_t path);
 
+/* Lists the rows that all running slots want. */
+sb_status decode_build_request(sb_decoder *decoder);
+/* Marks the decoder as failed, and finds words where whoever failed had none. */
+sb_status decode_fail(sb_decoder *decoder, sb_status status, sb_error *err);
+
 /* Restricts an opened row to what the config leaves (filter.c). False: nothing is left. */
 bool filter_row(sb_decoder *decoder, const struct slot *slot, int32_t row);
 

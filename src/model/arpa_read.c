@@ -23,9 +23,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/decimal.h"
 #include "base/status.h"
 #include "model/arpa.h"
-#include "text/decimal.h"
 #include "text/utf8.h"
 
 static const double ln_10 = 2.302585092994045684;

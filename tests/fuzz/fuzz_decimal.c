@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/decimal.h"
+#include "base/decimal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
  *
  * A double's rounding is decided by at most 767 significant digits and whether anything but zeros
  * follows; longer numbers keep 800 digits and a final 1 for such a rest. */
-#include "text/decimal.h"
+#include "base/decimal.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Decimal text -> double, correctly rounded, the same in every locale. */
-#ifndef TEXT_DECIMAL_H
-#define TEXT_DECIMAL_H
+#ifndef BASE_DECIMAL_H
+#define BASE_DECIMAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
