@@ -1,0 +1,102 @@
+/* Fuzzes the settings and what is drawn with them: "name=value" lines set a config, and whatever
+ * passes the check must draw, by any method, from rows made of the remaining bytes. Sequences are
+ * distinct, in order, and their log-probabilities at most 0. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sbeam/sbeam.h"
+
+enum { VOCAB = 5, MOST_STEPS = 200 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int condition)
+{
+    if (!condition)
+        abort();
+}
+
+/* Takes lines up to an empty one; returns what is left. */
+static const uint8_t *read_settings(sb_config *config, const uint8_t *data, const uint8_t *end)
+{
+    while (data < end) {
+        const uint8_t *const stop = memchr(data, '\n', (size_t)(end - data));
+        if (stop == NULL || stop == data)
+            return stop == NULL ? end : stop + 1;
+        char line[64] = "";
+        if (stop - data < (long)sizeof line)
+            memcpy(line, data, (size_t)(stop - data));
+        char *const equals = strchr(line, '=');
+        if (equals != NULL) {
+            *equals = '\0';
+            sb_error err;
+            if (sb_config_set(config, line, equals + 1, &err) != SB_OK)
+                require(err.message[0] != '\0');
+        }
+        data = stop + 1;
+    }
+    return data;
+}
+
+static void check_result(const sb_result *result)
+{
+    require(result->n_sequences >= 0 && result->n_sequences <= result->k);
+    for (int32_t i = 0; i < result->n_sequences; i++) {
+        const sb_sequence *const s = &result->sequences[i];
+        require(s->log_p <= 1e-6 && s->end != SB_END_NONE);
+        require(isnan(s->g) || i == 0 || s->g <= result->sequences[i - 1].g);
+        require(isnan(result->kappa) || isnan(s->g) || s->g >= result->kappa);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const uint8_t *const end = data + size;
+    sb_config config;
+    sb_config_default(&config);
+    config.k = 3;
+    const uint8_t *at = read_settings(&config, data, end);
+    sb_error err;
+    if (sb_config_check(&config, &err) != SB_OK)
+        return 0;
+    config.k = config.k > 8 ? 8 : config.k; /* what a fuzzer has time for */
+    config.groups = config.groups > 0 && config.k % config.groups != 0 ? 1 : config.groups;
+    config.max_samples = config.max_samples > 100 ? 100 : config.max_samples;
+    config.max_len = config.max_len > 6 ? 6 : config.max_len;
+    config.min_len = config.min_len > config.max_len ? config.max_len : config.min_len;
+    if (config.method != SB_METHOD_REJECT) {
+        sb_config defaults;
+        sb_config_default(&defaults);
+        config.max_samples = defaults.max_samples;
+    }
+    const sb_decoder_spec spec = {
+        .vocab_size = VOCAB, .eos = 4, .row_type = SB_ROW_FLOAT, .max_slots = 1};
+    const sb_job job = {0};
+    sb_decoder *decoder;
+    sb_result *result;
+    require(sb_decoder_open(&decoder, &spec, &config, &err) == SB_OK);
+    require(sb_result_open(&result, &err) == SB_OK);
+    sb_status status = sb_decoder_add(decoder, &job, NULL, &err);
+    for (int step = 0; status == SB_OK && !sb_decoder_done(decoder) && step < MOST_STEPS; step++) {
+        const int32_t *parent, *token, *input;
+        const int32_t n = sb_decoder_rows(decoder, &parent, &token, &input);
+        float *const rows = calloc((size_t)n * VOCAB, sizeof *rows);
+        require(rows != NULL);
+        for (int32_t i = 0; i < n * VOCAB && at < end; i++)
+            rows[i] = *at < 8 ? -INFINITY : *at == 255 ? NAN : (float)*at / 8, at++;
+        status = sb_decoder_advance(decoder, rows, VOCAB, &err);
+        free(rows);
+    }
+    const int32_t slot = sb_decoder_finished(decoder);
+    if (status == SB_OK && slot >= 0) {
+        require(sb_decoder_take(decoder, slot, result, &err) == SB_OK);
+        check_result(result);
+    } else if (status != SB_OK) {
+        require(err.message[0] != '\0');
+    }
+    sb_result_close(result);
+    sb_decoder_close(decoder);
+    return 0;
+}
