@@ -1,0 +1,79 @@
+/* Your own model by vtable: balanced brackets. The state of a row is how many are open. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <sbeam/sbeam.h>
+
+enum { OPEN, SHUT, END, N_TOKENS, MOST_ROWS = 32 };
+
+/* The moving state of one thread: a number for each row of the last step. */
+struct session {
+    int n_open[MOST_ROWS];
+};
+
+static sb_status session_open(void *self, int32_t max_inputs, void **session, sb_error *err)
+{
+    (void)self, (void)max_inputs, (void)err;
+    *session = calloc(1, sizeof(struct session));
+    return *session != NULL ? SB_OK : SB_ERR_MEMORY;
+}
+
+/* Row i continues row parent[i] of the last step with token[i]; rows come in as memory to fill. */
+static sb_status step(void *session, int32_t n_rows, const int32_t *parent, const int32_t *token,
+                      const int32_t *input, void *rows, sb_error *err)
+{
+    (void)input, (void)err;
+    struct session *const s = session;
+    const struct session last = *s;
+    for (int32_t i = 0; i < n_rows; i++) {
+        double *const row = (double *)rows + i * N_TOKENS;
+        s->n_open[i] = parent[i] < 0 ? 0 : last.n_open[parent[i]] + (token[i] == OPEN ? 1 : -1);
+        row[OPEN] = log(0.3); /* the library normalises rows */
+        row[SHUT] = s->n_open[i] > 0 ? log(0.7) : -INFINITY;
+        row[END] = s->n_open[i] == 0 && parent[i] >= 0 ? log(0.7) : -INFINITY;
+    }
+    return SB_OK;
+}
+
+static const char *token_text(void *self, int32_t token)
+{
+    (void)self;
+    return token == OPEN ? "(" : token == SHUT ? ")" : "end";
+}
+
+int main(void)
+{
+    const sb_model_ops ops = {.session_open = session_open,
+                              .session_close = free,
+                              .step = step,
+                              .token_text = token_text};
+    const sb_model_info info = {.kind = "brackets",
+                                .vocab_size = N_TOKENS,
+                                .eos = END,
+                                .row_type = SB_ROW_DOUBLE,
+                                .max_rows = MOST_ROWS};
+    sb_model *model = NULL;
+    sb_result *result = NULL;
+    sb_error err = {SB_OK, ""};
+    sb_config config;
+    sb_config_default(&config);
+    config.seed = 5;
+    sb_status status = sb_model_open_custom(&model, &ops, &info, NULL, &err);
+    if (status == SB_OK)
+        status = sb_result_open(&result, &err);
+    if (status == SB_OK)
+        status = sb_draw(model, NULL, &config, result, &err);
+    for (int32_t i = 0; status == SB_OK && i < result->n_sequences; i++) {
+        const sb_sequence *const s = &result->sequences[i];
+        printf("p %.5f  ", exp(s->log_p));
+        for (int32_t t = 0; t < s->n_tokens; t++)
+            fputs(sb_model_token_text(model, s->tokens[t]), stdout);
+        puts("");
+    }
+    if (status != SB_OK)
+        fprintf(stderr, "02_model: %s\n", err.message);
+    sb_result_close(result);
+    sb_model_close(model);
+    return status == SB_OK ? 0 : 1;
+}
