@@ -12,7 +12,7 @@ struct session {
     int n_open[MOST_ROWS];
 };
 
-static sb_status session_open(void *self, int32_t max_inputs, void **session, sb_error *err)
+static sb_status session_open(const void *self, int32_t max_inputs, void **session, sb_error *err)
 {
     (void)self, (void)max_inputs, (void)err;
     *session = calloc(1, sizeof(struct session));
@@ -36,7 +36,7 @@ static sb_status step(void *session, int32_t n_rows, const int32_t *parent, cons
     return SB_OK;
 }
 
-static const char *token_text(void *self, int32_t token)
+static const char *token_text(const void *self, int32_t token)
 {
     (void)self;
     return token == OPEN ? "(" : token == SHUT ? ")" : "end";

@@ -71,7 +71,7 @@ struct hash_session {
     uint64_t state[1 << 16];
 };
 
-static sb_status hash_open(void *self, int32_t max_inputs, void **session, sb_error *err)
+static sb_status hash_open(const void *self, int32_t max_inputs, void **session, sb_error *err)
 {
     (void)max_inputs;
     (void)err;

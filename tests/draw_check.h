@@ -6,7 +6,8 @@
 
 #include "sbeam/sbeam.h"
 
-/* A random tree of at most `depth` levels, some tokens of probability zero. The caller closes it. */
+/* A random tree of at most `depth` levels, some tokens of probability zero. The caller closes it.
+ */
 sb_model *random_tree(uint64_t *generator, int depth);
 /* A model of your own kind: float rows that are a hash of the path, `vocab` tokens, no EOS. */
 sb_model *hash_model(int32_t vocab);

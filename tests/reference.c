@@ -86,8 +86,8 @@ int find_leaf(const sb_model *model, const struct leaves *leaves, const sb_seque
         const bool ends = leaf->n_tokens > 0 && leaf->tokens[leaf->n_tokens - 1] == eos;
         if (ends == (sequence->end == SB_END_EOS) &&
             leaf->n_tokens - (ends ? 1 : 0) == sequence->n_tokens &&
-            memcmp(leaf->tokens, sequence->tokens,
-                   (size_t)sequence->n_tokens * sizeof(int32_t)) == 0)
+            memcmp(leaf->tokens, sequence->tokens, (size_t)sequence->n_tokens * sizeof(int32_t)) ==
+                0)
             return i;
     }
     fail_msg("a sequence that the model does not have");

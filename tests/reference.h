@@ -1,5 +1,6 @@
-/* The slow, obvious side of the law tests: a model's leaves by enumeration, the exact law of ordered
- * samples without replacement, and samplers that are right by construction or wrong on purpose. */
+/* The slow, obvious side of the law tests: a model's leaves by enumeration, the exact law of
+ * ordered samples without replacement, and samplers that are right by construction or wrong on
+ * purpose. */
 #ifndef REFERENCE_H
 #define REFERENCE_H
 
@@ -49,8 +50,8 @@ double next_uniform(uint64_t *state);
  * uint64_t. */
 void sample_leaves(struct setup *setup, uint64_t draw, struct picks *picks);
 
-/* Probabilities of ordered samples of k leaves (Plackett-Luce). Samples are numbered; where there are
- * more than the limit they are told apart by their first and last leaf only. */
+/* Probabilities of ordered samples of k leaves (Plackett-Luce). Samples are numbered; where there
+ * are more than the limit they are told apart by their first and last leaf only. */
 struct ordered_law {
     int n_leaves, k;
     bool by_ends;

@@ -1,5 +1,5 @@
-/* Statistical tests with a false-alarm rate of 1e-6 each. Seeds are fixed, so a test that passes goes
- * on passing; the rate is that of a change which moves the noise. */
+/* Statistical tests with a false-alarm rate of 1e-6 each. Seeds are fixed, so a test that passes
+ * goes on passing; the rate is that of a change which moves the noise. */
 #ifndef STATISTICS_H
 #define STATISTICS_H
 
@@ -20,8 +20,8 @@ struct fit fit_counts(const double *probability, const double *count, size_t n_c
 /* Whether two samples of counts have one law. */
 struct fit fit_two_counts(const double *a, const double *b, size_t n_cells);
 
-/* Kolmogorov-Smirnov: sorts x. The smallest shift of the distribution function that it would catch is
- * 2.69 / sqrt(n). */
+/* Kolmogorov-Smirnov: sorts x. The smallest shift of the distribution function that it would catch
+ * is 2.69 / sqrt(n). */
 double ks_p_value(double *x, size_t n, double (*cdf)(double x, const void *user), const void *user);
 double ks_two_p_value(double *x, size_t n, double *y, size_t m);
 
@@ -30,8 +30,8 @@ double z_score(const double *x, size_t n, double expected);
 
 double gumbel_cdf(double x, const void *location);
 
-/* Draws for a test that wants n of them: fewer under sanitizers, where SBEAM_TEST_SHARE (a number of at
- * most 1) asks for a part. */
+/* Draws for a test that wants n of them: fewer under sanitizers, where SBEAM_TEST_SHARE (a number
+ * of at most 1) asks for a part. */
 size_t share_of(size_t n);
 
 #endif

@@ -1,4 +1,5 @@
-/* What is refused, and how: settings, hosts that break the contract, and memory that is not there. */
+/* What is refused, and how: settings, hosts that break the contract, and memory that is not there.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,6 +29,9 @@ static void settings_by_name(void **state)
     for (size_t i = 0; sb_config_option(i) != NULL; i++) {
         const sb_option *const option = sb_config_option(i);
         sb_config again = config;
+        char text[64];
+        assert_int_equal(sb_config_get(&config, option->name, text, sizeof text, &err), SB_OK);
+        assert_string_equal(text, option->default_text);
         assert_int_equal(sb_config_set(&again, option->name, option->default_text, &err), SB_OK);
         assert_memory_equal(&again, &config, sizeof config);
         assert_true(strlen(option->help) > 0 && option->methods != 0);
@@ -103,7 +107,7 @@ static void settings_that_methods_refuse(void **state)
     config.temperature = NAN;
     expect_refused(&config, "temperature");
     config.temperature = 1e-310;
-    expect_refused(&config, "too small");
+    expect_refused(&config, "1e-100");
     sb_config_default(&config);
     config.min_len = 300;
     expect_refused(&config, "max-len");
@@ -160,13 +164,59 @@ static void rows_that_are_no_distribution(void **state)
             assert_int_equal(sb_decoder_advance(decoder, rows, 4, &err), SB_ERR_MODEL);
             assert_non_null(strstr(err.message, "step 2, row 1"));
             assert_non_null(strstr(err.message, i < 2 ? "token 3" : "probability zero"));
-            /* Nothing more is to be had from it. */
+            /* Its slot tells it again, has no result, and is free for another job. */
+            sb_result *result;
+            assert_int_equal(sb_result_open(&result, NULL), SB_OK);
             assert_true(sb_decoder_done(decoder));
-            assert_int_equal(sb_decoder_finished(decoder), -1);
+            assert_int_equal(sb_decoder_finished(decoder), 0);
+            assert_int_equal(sb_decoder_take(decoder, 0, result, &err), SB_ERR_MODEL);
+            assert_non_null(strstr(err.message, "step 2, row 1"));
+            assert_int_equal(result->n_sequences, 0);
             assert_int_equal(sb_decoder_advance(decoder, rows, 4, &err), SB_ERR_STATE);
-            assert_int_equal(sb_decoder_add(decoder, &job, NULL, &err), SB_ERR_STATE);
+            assert_int_equal(sb_decoder_add(decoder, &job, NULL, &err), SB_OK);
+            sb_result_close(result);
             sb_decoder_close(decoder);
         }
+}
+
+/* A slot that fails does not touch the others. */
+static void one_slot_fails_alone(void **state)
+{
+    (void)state;
+    sb_decoder *const alone = open_decoder(4, SB_ROW_FLOAT, 1);
+    sb_decoder *const pair = open_decoder(4, SB_ROW_FLOAT, 2);
+    const sb_job job = {.draw = 3}, other = {.draw = 4};
+    sb_result *expected, *found;
+    sb_error err;
+    assert_int_equal(sb_result_open(&expected, NULL), SB_OK);
+    assert_int_equal(sb_result_open(&found, NULL), SB_OK);
+    assert_int_equal(sb_decoder_add(alone, &job, NULL, &err), SB_OK);
+    assert_int_equal(sb_decoder_add(pair, &other, NULL, &err), SB_OK);
+    assert_int_equal(sb_decoder_add(pair, &job, NULL, &err), SB_OK);
+    for (int step = 0; step < 3; step++) {
+        float rows[6 * 4] = {0.3f, 0.1f, 0, -1};
+        rows[1] = step == 1 ? NAN : 0.1f; /* the first row is the first slot's */
+        const sb_status status = sb_decoder_advance(pair, rows, 4, &err);
+        assert_int_equal(status, step == 1 ? SB_ERR_MODEL : SB_OK);
+        memset(rows, 0, sizeof rows);
+        assert_int_equal(sb_decoder_advance(alone, rows, 4, &err), SB_OK);
+        if (step == 1) {
+            assert_int_equal(sb_decoder_finished(pair), 0);
+            assert_int_equal(sb_decoder_take(pair, 0, found, &err), SB_ERR_MODEL);
+            assert_int_equal(sb_decoder_finished(pair), -1);
+        }
+    }
+    sb_beam_entry entry;
+    assert_int_equal(sb_decoder_finished(pair), 1);
+    assert_true(sb_decoder_beam(pair, 1, 0, &entry));
+    assert_false(sb_decoder_beam(pair, 0, 0, &entry));
+    assert_int_equal(sb_decoder_take(pair, 1, found, &err), SB_OK);
+    assert_int_equal(sb_decoder_take(alone, 0, expected, &err), SB_OK);
+    assert_int_equal(found->n_sequences, expected->n_sequences);
+    sb_result_close(expected);
+    sb_result_close(found);
+    sb_decoder_close(alone);
+    sb_decoder_close(pair);
 }
 
 static void calls_out_of_order(void **state)
@@ -209,13 +259,69 @@ static void calls_out_of_order(void **state)
         {.vocab_size = 3, .eos = -2, .max_slots = 1},
         {.vocab_size = 3, .eos = -1, .max_slots = 0},
         {.vocab_size = 3, .eos = -1, .max_slots = 1, .row_type = (sb_row_type)5},
+        {.vocab_size = 3, .eos = -1, .max_slots = 1, .max_rows = -1},
         {.vocab_size = 3, .eos = -1, .max_slots = 1}, /* with the ban */
     };
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         config.ban = ban;
-        config.n_ban = i == 5;
+        config.n_ban = i == 6;
         assert_int_equal(sb_decoder_open(&decoder, &bad[i], &config, &err), SB_ERR_ARGUMENT);
     }
+    /* Stop strings without anybody who knows the text; more rows than the host has. */
+    static const char *const stops[] = {"x"};
+    const sb_decoder_spec small = {.vocab_size = 3, .eos = -1, .max_slots = 1, .max_rows = 4};
+    sb_config_default(&config);
+    config.stop = stops;
+    config.n_stop = 1;
+    assert_int_equal(sb_decoder_open(&decoder, &small, &config, &err), SB_ERR_ARGUMENT);
+    sb_config_default(&config);
+    assert_int_equal(sb_decoder_open(&decoder, &small, &config, &err), SB_ERR_LIMIT);
+    assert_non_null(strstr(err.message, "k = 5 needs 6 rows"));
+    config.method = SB_METHOD_EXPLICIT;
+    assert_int_equal(sb_decoder_open(&decoder, &small, &config, &err), SB_ERR_LIMIT);
+}
+
+static int cannot_tell(void *user, const int32_t *tokens, int32_t n_tokens)
+{
+    (void)user;
+    (void)tokens;
+    return n_tokens < 2 ? 0 : -1;
+}
+
+/* Reject keeps to the rows that there are; a stop that cannot be told is a failure. */
+static void limits_of_hosts(void **state)
+{
+    (void)state;
+    sb_config config;
+    sb_config_default(&config);
+    config.method = SB_METHOD_REJECT;
+    config.k = 8;
+    config.max_len = 2;
+    sb_decoder_spec spec = {
+        .vocab_size = 3, .eos = -1, .row_type = SB_ROW_FLOAT, .max_slots = 1, .max_rows = 8};
+    const sb_job job = {0};
+    const float rows[8 * 3] = {0};
+    sb_decoder *decoder;
+    sb_error err;
+    assert_int_equal(sb_decoder_open(&decoder, &spec, &config, &err), SB_OK);
+    assert_int_equal(sb_decoder_add(decoder, &job, NULL, &err), SB_OK);
+    while (!sb_decoder_done(decoder)) {
+        assert_true(sb_decoder_rows(decoder, NULL, NULL, NULL) <= 8);
+        assert_int_equal(sb_decoder_advance(decoder, rows, 3, &err), SB_OK);
+    }
+    assert_int_equal(sb_decoder_finished(decoder), 0);
+    sb_decoder_close(decoder);
+
+    sb_config_default(&config);
+    spec.max_rows = 0;
+    spec.is_stop = cannot_tell;
+    assert_int_equal(sb_decoder_open(&decoder, &spec, &config, &err), SB_OK);
+    assert_int_equal(sb_decoder_add(decoder, &job, NULL, &err), SB_OK);
+    assert_int_equal(sb_decoder_advance(decoder, rows, 3, &err), SB_OK);
+    assert_int_equal(sb_decoder_advance(decoder, rows, 3, &err), SB_ERR_MEMORY);
+    assert_int_equal(sb_decoder_finished(decoder), -1);
+    assert_int_equal(sb_decoder_add(decoder, &job, NULL, &err), SB_ERR_STATE);
+    sb_decoder_close(decoder);
 }
 
 /* The step interface gives what the one call gives, jobs joining at any time. */
@@ -358,6 +464,46 @@ static void plans_out_of_range(void **state)
     assert_int_equal(run_pipe(model, &log, 1025, 1, &err), SB_ERR_ARGUMENT);
     assert_int_equal(run_pipe(NULL, &log, 1, 1, &err), SB_ERR_ARGUMENT);
     assert_int_equal(sb_draw(model, NULL, NULL, NULL, &err), SB_ERR_ARGUMENT);
+
+    /* Temperatures are looked at before anything is drawn. */
+    const double bad[] = {0, -1, NAN, INFINITY, 1e-101, 1e101};
+    sb_config config;
+    sb_plan plan;
+    sb_result *result;
+    const sb_input empty = {0}, broken = {.text = NULL, .size = 5};
+    sb_config_default(&config);
+    sb_plan_default(&plan);
+    assert_int_equal(sb_result_open(&result, NULL), SB_OK);
+    for (int i = 0; i < 6; i++) {
+        plan.temperatures = &bad[i];
+        plan.n_temperatures = 1;
+        assert_int_equal(sb_draw_batch(model, &empty, 1, &config, &plan, &result, &err),
+                         SB_ERR_ARGUMENT);
+        assert_non_null(strstr(err.message, "temperature"));
+    }
+    plan.n_temperatures = 0;
+    assert_int_equal(sb_draw_batch(model, &empty, 1, &config, &plan, &result, &err),
+                     SB_ERR_ARGUMENT);
+    assert_non_null(strstr(err.message, "empty"));
+    sb_plan_default(&plan);
+    plan.first_draw = UINT64_MAX;
+    plan.n_draws = 2;
+    sb_result *two[2] = {result, NULL};
+    assert_int_equal(sb_result_open(&two[1], NULL), SB_OK);
+    assert_int_equal(sb_draw_batch(model, &empty, 1, &config, &plan, two, &err), SB_ERR_ARGUMENT);
+    sb_plan_default(&plan);
+    assert_int_equal(sb_draw_batch(model, &broken, 1, &config, &plan, &result, &err),
+                     SB_ERR_ARGUMENT);
+    sb_result_close(two[1]);
+
+    /* Stop strings on a model without text. */
+    static const char *const stops[] = {"x"};
+    sb_model *const mute = hash_model(4);
+    config.stop = stops;
+    config.n_stop = 1;
+    assert_int_equal(sb_draw(mute, NULL, &config, result, &err), SB_ERR_ARGUMENT);
+    sb_result_close(result);
+    sb_model_close(mute);
     sb_model_close(model);
 }
 
@@ -374,7 +520,9 @@ static void scores(void **state)
     sb_error err;
     assert_int_equal(sb_score(model, NULL, 0, ab, 2, log_p, &err), SB_OK);
     assert_true(fabs(log_p[0] - log(0.6)) < 1e-14 && fabs(log_p[1] - log(0.5)) < 1e-14);
+    log_p[0] = 42;
     assert_int_equal(sb_score(model, NULL, 0, da, 2, log_p, &err), SB_ERR_INPUT);
+    assert_true(log_p[0] == 42); /* nothing is written on failure */
     assert_non_null(strstr(err.message, "follows its end"));
     assert_int_equal(sb_score(model, NULL, 0, bad, 1, log_p, &err), SB_ERR_INPUT);
     assert_int_equal(sb_score(model, NULL, 0, unlikely, 2, log_p, &err), SB_OK);
@@ -382,18 +530,20 @@ static void scores(void **state)
     assert_int_equal(sb_score(model, "a", 1, ab + 1, 1, log_p, &err), SB_OK);
     assert_int_equal(sb_score(model, "x", 1, ab, 1, log_p, &err), SB_ERR_INPUT);
     assert_int_equal(sb_score(model, NULL, 0, NULL, 0, NULL, &err), SB_OK);
+    assert_int_equal(sb_score(model, NULL, 5, ab, 2, log_p, &err), SB_ERR_ARGUMENT);
     sb_model_close(model);
 }
 
 /* --- memory --- */
 
-/* Every allocation of a draw fails once: an error, no leak (the sanitizer looks), nothing half made. */
+/* Every allocation of a draw fails once: an error, no leak (the sanitizer looks), nothing half
+ * made. */
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    sb_model *const model = open_json(
-        "{\"format\":\"sbeam-chain\",\"vocab\":[\"a\",\"b\",\"</s>\"],\"eos\":\"</s>\","
-        "\"start\":[0.5,0.3,0.2],\"next\":{\"a\":[0.1,0.3,0.6],\"b\":[0.45,0.45,0.1]}}");
+    sb_model *const model =
+        open_json("{\"format\":\"sbeam-chain\",\"vocab\":[\"a\",\"b\",\"</s>\"],\"eos\":\"</s>\","
+                  "\"start\":[0.5,0.3,0.2],\"next\":{\"a\":[0.1,0.3,0.6],\"b\":[0.45,0.45,0.1]}}");
     static const char *const stops[] = {"b b b"};
     const int32_t ban[] = {1};
     for (int variant = 0; variant < 9; variant++) {
@@ -419,10 +569,10 @@ static void every_allocation_may_fail(void **state)
             sb_status status = sb_result_open(&result, &err);
             if (status == SB_OK)
                 status = sb_draw(model, "a b", &config, result, &err);
-            ended = status == SB_OK;
+            ended = !alloc_has_failed();
+            assert_true(status == (ended ? SB_OK : SB_ERR_MEMORY));
             alloc_fail_at(0);
             if (!ended) {
-                assert_int_equal(status, SB_ERR_MEMORY);
                 assert_non_null(strstr(err.message, "memory"));
                 assert_true(result == NULL || result->n_sequences == 0);
             }
@@ -443,9 +593,9 @@ static void every_allocation_may_fail(void **state)
             status = sb_topk_push(topk, -i, &slot, NULL);
         if (status == SB_OK)
             status = sb_topk_items(topk, &items, &n_items, &kappa, NULL);
+        ended = !alloc_has_failed();
         alloc_fail_at(0);
-        ended = status == SB_OK;
-        assert_true(ended || status == SB_ERR_MEMORY);
+        assert_true(status == (ended ? SB_OK : SB_ERR_MEMORY));
         sb_topk_close(topk);
     }
 }
@@ -456,7 +606,9 @@ int main(void)
         cmocka_unit_test(settings_by_name),
         cmocka_unit_test(settings_that_methods_refuse),
         cmocka_unit_test(rows_that_are_no_distribution),
+        cmocka_unit_test(one_slot_fails_alone),
         cmocka_unit_test(calls_out_of_order),
+        cmocka_unit_test(limits_of_hosts),
         cmocka_unit_test(steps_equal_the_call),
         cmocka_unit_test(pipes_end_in_order),
         cmocka_unit_test(plans_out_of_range),

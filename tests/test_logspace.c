@@ -55,8 +55,8 @@ static void one_plus_exp(void **state)
     double worst = 0;
     for (int i = 0; i < POINTS; i++) {
         const double a = point(i);
-        const long double exact = a > 0 ? (long double)a + log1pl(expl(-(long double)a))
-                                        : log1pl(expl((long double)a));
+        const long double exact =
+            a > 0 ? (long double)a + log1pl(expl(-(long double)a)) : log1pl(expl((long double)a));
         worst = fmax(worst, ulps(logspace_log1pexp(a), exact));
     }
     print_message("log(1 + e^a): at most %.2f ulp\n", worst);
@@ -71,19 +71,15 @@ static void sums(void **state)
     for (int i = 0; i < POINTS; i++) {
         const double a = 1400 * next_uniform(&generator) - 700;
         const double b = a + 80 * (next_uniform(&generator) - 0.5);
-        const long double exact = a > b ? a + log1pl(expl((long double)b - a))
-                                        : b + log1pl(expl((long double)a - b));
+        const long double exact =
+            a > b ? a + log1pl(expl((long double)b - a)) : b + log1pl(expl((long double)a - b));
         /* Where the two cancel to almost nothing no form can keep the digits: absolute there. */
         const double error = (double)fabsl(logspace_add(a, b) - exact);
         assert_true(error <= 2 * DBL_EPSILON * fmax(1, fabs((double)exact)));
     }
-    const double parts[] = {-1e300, -700.25, -INFINITY, -700.5};
-    assert_true(fabs(logspace_sum(parts, 4) + 699.67407) < 1e-4);
-    assert_true(logspace_sum(parts, 0) == -INFINITY);
     assert_true(logspace_add(-INFINITY, -INFINITY) == -INFINITY);
     /* A sum just below 1 keeps what is missing. */
-    const double nearly[] = {log1p(-3e-13), log(1e-13)};
-    assert_true(fabs(logspace_sum(nearly, 2) / -2e-13 - 1) < 1e-3);
+    assert_true(fabs(logspace_add(log1p(-3e-13), log(1e-13)) / -2e-13 - 1) < 1e-3);
 }
 
 /* The weights for log p down to -745, kappa on both sides of it. */
@@ -102,7 +98,8 @@ static void weights(void **state)
         const double error = (double)fabsl(logspace_weight(phi, kappa) - exact);
         worst = fmax(worst, error / fmax(1, fmax(fabs(phi), fabs(kappa))));
     }
-    print_message("log weight: at most %.2f * 2^-52 of max(1, |log p|, |kappa|)\n", worst / DBL_EPSILON);
+    print_message("log weight: at most %.2f * 2^-52 of max(1, |log p|, |kappa|)\n",
+                  worst / DBL_EPSILON);
     assert_true(worst <= 2 * DBL_EPSILON);
     assert_true(logspace_weight(-3.25, -INFINITY) == -3.25);
     /* The two branches meet. */
@@ -136,13 +133,13 @@ static void plackett_luce(void **state)
     (void)state;
     /* By hand: 0.5, then 0.3 of 0.5, then 0.1 of 0.2. */
     const double log_p[] = {log(0.5), log(0.3), log(0.1)};
-    assert_true(fabs(sb_plackett_luce_log_p(log_p, 3) - log(0.5 * 0.6 * 0.5)) < 1e-14);
-    assert_true(sb_plackett_luce_log_p(log_p, 0) == 0);
+    assert_true(fabs(sb_plackett_luce_log_p(log_p, 3, false) - log(0.5 * 0.6 * 0.5)) < 1e-14);
+    assert_true(sb_plackett_luce_log_p(log_p, 0, false) == 0);
     /* All of them: the last is certain. And where almost nothing is left. */
     const double all[] = {log1p(-1e-12), log(1e-12)};
-    assert_true(fabs(sb_plackett_luce_log_p(all, 2) + 1e-12) < 1e-15);
+    assert_true(fabs(sb_plackett_luce_log_p(all, 2, true) + 1e-12) < 1e-15);
     const double tiny[] = {-1e-290, -668.0, -669.0};
-    assert_true(isfinite(sb_plackett_luce_log_p(tiny, 3)));
+    assert_true(isfinite(sb_plackett_luce_log_p(tiny, 3, false)));
 }
 
 /* The flat list has the ordered law too, whatever the scale of its weights. */

@@ -1,5 +1,5 @@
-/* The methods at their limits, where they must agree with each other or with a few lines of sorting;
- * and what changes the model: bans, lengths, top-k, top-p, min-p, stop strings. */
+/* The methods at their limits, where they must agree with each other or with a few lines of
+ * sorting; and what changes the model: bans, lengths, top-k, top-p, min-p, stop strings. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,8 +47,8 @@ static void cold_sbs_is_beam(void **state)
             const sb_sequence *const x = &sbs->sequences[j], *const y = &beam->sequences[j];
             const bool same = x->n_tokens == y->n_tokens &&
                               memcmp(x->tokens, y->tokens, (size_t)x->n_tokens * 4) == 0;
-            /* Divided by 0.001, log-probabilities are thousands apart; noise reaches 40. Only what is
-             * nearer than that may change places. */
+            /* Divided by 0.001, log-probabilities are thousands apart; noise reaches 40. Only what
+             * is nearer than that may change places. */
             assert_true(same || fabs(x->log_p - y->log_p) < 80);
             n_same += same;
             n_all++;
@@ -139,8 +139,8 @@ static void expect(const sb_model *model, const sb_config *config, const char *c
     for (int32_t i = 0; i < n; i++) {
         char *text;
         const sb_sequence *const sequence = &result->sequences[i];
-        assert_int_equal(
-            sb_model_decode(model, sequence->tokens, sequence->n_tokens, &text, NULL), SB_OK);
+        assert_int_equal(sb_model_decode(model, sequence->tokens, sequence->n_tokens, &text, NULL),
+                         SB_OK);
         assert_string_equal(text, texts[i]);
         assert_true(fabs(exp(sequence->log_p) / probabilities[i] - 1) < 1e-12);
         sb_free(text);
@@ -154,20 +154,21 @@ static void beams_by_hand(void **state)
     sb_model *const model = open_json(small_chain);
     sb_config config = defaults(SB_METHOD_BEAM, 2);
     config.max_len = 3;
-    /* stay, k = 2. Step 1 keeps a, b. Step 2: a end .30, a b .15 (before b a, b b .135). Step 3 from
-     * a b: a .0675, b .0675, end .015: the a goes first. */
+    /* stay, k = 2. Step 1 keeps a, b. Step 2: a end .30, a b .15 (before b a, b b .135). Step 3
+     * from a b: a .0675, b .0675, end .015: the a goes first. */
     const char *const stay[] = {"a", "a b a"};
     const double stay_p[] = {0.3, 0.0675};
     expect(model, &config, stay, stay_p, 2);
     /* leave, k = 2. Step 1: the two best, a .5 and b .3, are no endings: the end of .2 is dropped.
      * Step 2: a end .30 is the best and finishes; a b .15 and b a .135 go on. Step 3, of length 3:
-     * b a end .081 and a b a, a b b .0675 are best; the end ranks first and finishes, the live become
-     * leaves. */
+     * b a end .081 and a b a, a b b .0675 are best; the end ranks first and finishes, the live
+     * become leaves. */
     config.finished = SB_FINISHED_LEAVE;
     const char *const leave[] = {"a", "b a"};
     const double leave_p[] = {0.3, 0.081};
     expect(model, &config, leave, leave_p, 2);
-    /* With a penalty of 3 the long one comes first: log .0675 / 3^3 = -.100, log .3 / 2^3 = -.150. */
+    /* With a penalty of 3 the long one comes first: log .0675 / 3^3 = -.100, log .3 / 2^3 = -.150.
+     */
     config.finished = SB_FINISHED_STAY;
     config.length_penalty = 3;
     const char *const longer[] = {"a b a", "a b b"};
@@ -187,8 +188,8 @@ static void diverse_by_hand(void **state)
     sb_config config = defaults(SB_METHOD_DIVERSE, 2);
     config.max_len = 2;
     config.strength = 0.7;
-    /* Group 1 takes a, then a end (.30). Group 2: log .5 - .7 = -1.39 for a, log .3 = -1.20 for b: b;
-     * then with the end taken once: a and b .45 (a by its id) beat .1. */
+    /* Group 1 takes a, then a end (.30). Group 2: log .5 - .7 = -1.39 for a, log .3 = -1.20 for b:
+     * b; then with the end taken once: a and b .45 (a by its id) beat .1. */
     const char *const both[] = {"a", "b a"};
     const double both_p[] = {0.3, 0.135};
     expect(model, &config, both, both_p, 2);
@@ -206,7 +207,8 @@ static void diverse_by_hand(void **state)
 
 /* --- what changes the model --- */
 
-/* All sequences of the changed model, by drawing more than there are: their probabilities sum to 1. */
+/* All sequences of the changed model, by drawing more than there are: their probabilities sum to 1.
+ */
 static sb_result *draw_all_of(const sb_model *model, const sb_config *config)
 {
     sb_result *const result = draw(model, config, 0);
@@ -218,7 +220,8 @@ static sb_result *draw_all_of(const sb_model *model, const sb_config *config)
     return result;
 }
 
-static const sb_sequence *find(const sb_result *result, const int32_t *tokens, int32_t n, sb_end end)
+static const sb_sequence *find(const sb_result *result, const int32_t *tokens, int32_t n,
+                               sb_end end)
 {
     for (int32_t i = 0; i < result->n_sequences; i++) {
         const sb_sequence *const s = &result->sequences[i];
@@ -335,7 +338,7 @@ static void extremes(void **state)
     sb_model *const model = open_json(
         "{\"format\":\"sbeam-tree\",\"tree\":{\"a\":[1,{\"x\":[1e-300,null],\"y\":[1,null]}],"
         "\"b\":[1e-300,{\"x\":[0.5,null],\"y\":[0.5,null]}]}}");
-    const double temperatures[] = {1, 0.05, 0.001, 1e-6, 1e-200, 100, 1e200};
+    const double temperatures[] = {1, 0.05, 0.001, 1e-6, 1e-100, 100, 1e100};
     for (int i = 0; i < 7; i++) {
         sb_config config = defaults(SB_METHOD_SBS, 10);
         config.temperature = temperatures[i];

@@ -388,15 +388,15 @@ static void test_session_arguments(void **state)
         int32_t n, parent, token, input;
         const char *message;
     } cases[] = {
-        {0, -1, -1, 0, "n_rows is 0, but must be at least 1"},
-        {-1, -1, -1, 0, "n_rows is -1, but must be at least 1"},
+        {0, -1, -1, 0, "n_rows is 0; expected at least 1"},
+        {-1, -1, -1, 0, "n_rows is -1; expected at least 1"},
         {1, 0, 0, 0, "row 0: parent is 0, but the previous step had 0 rows"},
         {1, -2, -1, 0, "row 0: parent is -2, but the previous step had 0 rows"},
         {1, -1, 0, 0, "row 0: parent is -1 and token 0, but both are -1 or neither"},
-        {1, -1, 2, 0, "row 0: token is 2, but must be in 0 .. 1"},
-        {1, -1, -2, 0, "row 0: token is -2, but must be in 0 .. 1"},
-        {1, -1, -1, 2, "row 0: input is 2, but must be in 0 .. 1"},
-        {1, -1, -1, -1, "row 0: input is -1, but must be in 0 .. 1"},
+        {1, -1, 2, 0, "row 0: token is 2; expected 0 to 1"},
+        {1, -1, -2, 0, "row 0: token is -2; expected 0 to 1"},
+        {1, -1, -1, 2, "row 0: input is 2; expected 0 to 1"},
+        {1, -1, -1, -1, "row 0: input is -1; expected 0 to 1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(sb_session_step(s, cases[i].n, &cases[i].parent, &cases[i].token,
@@ -420,10 +420,10 @@ static void test_session_arguments(void **state)
     sb_model_close(model);
 }
 
-static sb_status no_session(void *self, int32_t max_inputs, void **session, sb_error *err)
+static sb_status no_session(const void *self, int32_t max_inputs, void **session, sb_error *err)
 {
-    (void)max_inputs, (void)err;
-    *session = self;
+    (void)self, (void)max_inputs, (void)err;
+    *session = NULL;
     return SB_OK;
 }
 

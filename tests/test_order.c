@@ -1,5 +1,5 @@
-/* The law of the order: chi-square of ordered draws against the exact Plackett-Luce law of enumerable
- * models, and proof that the same test catches samplers that are broken on purpose. */
+/* The law of the order: chi-square of ordered draws against the exact Plackett-Luce law of
+ * enumerable models, and proof that the same test catches samplers that are broken on purpose. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -206,12 +206,9 @@ static void broken_samplers_are_caught(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sbs_has_the_law),
-        cmocka_unit_test(reject_has_the_law),
-        cmocka_unit_test(reference_has_the_law),
-        cmocka_unit_test(one_sample_has_the_law),
-        cmocka_unit_test(sbs_agrees_with_reference),
-        cmocka_unit_test(broken_samplers_are_caught),
+        cmocka_unit_test(sbs_has_the_law),           cmocka_unit_test(reject_has_the_law),
+        cmocka_unit_test(reference_has_the_law),     cmocka_unit_test(one_sample_has_the_law),
+        cmocka_unit_test(sbs_agrees_with_reference), cmocka_unit_test(broken_samplers_are_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

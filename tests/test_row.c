@@ -20,7 +20,8 @@ enum { MOST = 3000 };
 
 static double normal(uint64_t *generator)
 {
-    return sqrt(-2 * log(next_uniform(generator))) * cos(6.283185307179586 * next_uniform(generator));
+    return sqrt(-2 * log(next_uniform(generator))) *
+           cos(6.283185307179586 * next_uniform(generator));
 }
 
 /* Scores with everything in them: wide, flat, equal, -inf. */
@@ -79,9 +80,9 @@ static void both_kernels_give_the_same_bits(void **state)
                         k->blocks_double(x, n, inv_t, out[i].max, out[i].sum, out[i].model);
                         k->weights_double(x, block, out[i].max[0], inv_t, out[i].wide);
                     }
-                    out[i].total = k->combine(out[i].max, out[i].sum,
-                                              (n + KERNEL_BLOCK - 1) / KERNEL_BLOCK, out[i].max[0],
-                                              inv_t, out[i].mass);
+                    out[i].total =
+                        k->combine(out[i].max, out[i].sum, (n + KERNEL_BLOCK - 1) / KERNEL_BLOCK,
+                                   out[i].max[0], inv_t, out[i].mass);
                 }
                 /* NaN may differ in its sign, so bits are compared where it is not. */
                 if (round != 39)
@@ -170,8 +171,7 @@ static void removal_sums_again(void **state)
                 left += gone[i] ? 0 : expl((long double)(x[i] - h.row.top) / temperature);
             const double expected = left > 0 ? (double)(logl(left) - logl(all)) : -INFINITY;
             const double found = row_log_rest(&h.row);
-            assert_true(found == expected ||
-                        fabs(found - expected) < 1e-13 * (1 + fabs(expected)));
+            assert_true(found == expected || fabs(found - expected) < 1e-13 * (1 + fabs(expected)));
         }
         assert_true(row_log_rest(&h.row) == -INFINITY);
         for (int32_t i = 0; i < n; i++)
@@ -224,8 +224,7 @@ static void quantiles(void **state)
         double before = 0;
         for (int32_t j = 0; j < member; j++)
             before += exp(row_log_p(&h.row, j));
-        assert_true(before <= u + 1e-12 &&
-                    before + exp(row_log_p(&h.row, member)) >= u - 1e-12);
+        assert_true(before <= u + 1e-12 && before + exp(row_log_p(&h.row, member)) >= u - 1e-12);
     }
     free(h.scratch);
 }
@@ -280,9 +279,8 @@ static void children_agree_with_algorithm_1(void **state)
     row_init(&row, VOCAB, SB_ROW_FLOAT, scratch);
     for (size_t d = 0; d < draws; d++) {
         struct algorithm1_entry all[VOCAB], best[RANKS];
-        const size_t n = algorithm1_step(&parent, 1, logits, VOCAB, 1, RANKS,
-                                         draw_uniform, &generator,
-                                         all, best);
+        const size_t n = algorithm1_step(&parent, 1, logits, VOCAB, 1, RANKS, draw_uniform,
+                                         &generator, all, best);
         assert_int_equal(n, RANKS);
         const struct noise_key key = {11, 0, d};
         const struct noise_node node = {12, 13};
@@ -301,8 +299,7 @@ static void children_agree_with_algorithm_1(void **state)
         const double p_token = fit_two_counts(count[0][i], count[1][i], VOCAB).p_value;
         assert_true(p_token > FALSE_ALARM);
         /* The best child has the parent's value. */
-        const double p_value =
-            i == 0 ? 1 : ks_two_p_value(value[0][i], draws, value[1][i], draws);
+        const double p_value = i == 0 ? 1 : ks_two_p_value(value[0][i], draws, value[1][i], draws);
         assert_true(i > 0 || (value[0][0][0] == parent.g && value[1][0][0] == parent.g));
         print_message("child of rank %d: tokens p = %.3g, values p = %.3g\n", i, p_token, p_value);
         assert_true(p_value > FALSE_ALARM);

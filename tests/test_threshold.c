@@ -185,8 +185,9 @@ static void values_have_their_laws(void **state)
     sb_model_close((sb_model *)(uintptr_t)setup.model);
 }
 
-/* The root's G fixed at 0, as six public implementations have it: the leaves are conditioned on their
- * maximum (the paper's equation for the shifted Gumbels). The order stays right, the values do not. */
+/* The root's G fixed at 0, as six public implementations have it: the leaves are conditioned on
+ * their maximum (the paper's equation for the shifted Gumbels). The order stays right, the values
+ * do not. */
 static void sample_with_root_zero(struct setup *setup, uint64_t draw, struct picks *picks)
 {
     sample_leaves(setup, draw, picks);

@@ -39,7 +39,7 @@ typedef enum sb_penalty {
 typedef struct sb_config {
     sb_method method;      /* default SBS */
     int32_t k;             /* sequences to return, 1 .. 10^7; default 5 */
-    double temperature;    /* > 0 and finite; default 1 */
+    double temperature;    /* 1e-100 .. 1e100; default 1 */
     uint64_t seed;         /* default 0 */
     bool kappa;            /* search one further for the threshold (SBS); default true */
     int32_t max_len;       /* most steps of a sequence, 1 .. 10^6; default 200 */
@@ -48,10 +48,10 @@ typedef struct sb_config {
     double top_p;          /* keep the smallest likeliest set of this mass, in (0, 1]; default 1 */
     double min_p;          /* keep p >= min_p * (largest p), in [0, 1]; default 0 */
     sb_finished finished;  /* beam; default STAY */
-    double length_penalty; /* beam: rank by log_p / length^A, finite; default 0 */
-    bool early_stop;       /* beam: end at the first k finished; default false */
+    double length_penalty; /* beam: rank by log_p / length^A, -10 .. 10; default 0 */
+    bool early_stop;       /* beam: end when k have finished (leave) or the best has (stay) */
     int32_t groups;        /* diverse: number of groups, a divisor of k, 0: k; default 0 */
-    double strength;       /* diverse: penalty per earlier choice, >= 0; default 0.5 */
+    double strength;       /* diverse: penalty for each earlier choice of a token; default 0.5 */
     sb_penalty penalty;    /* diverse; default PATH */
     uint64_t max_samples;  /* reject: give up after so many, >= 1; default 10^6 */
     const int32_t *ban;    /* (n_ban) token ids of probability zero; the caller's; default none */
@@ -69,6 +69,10 @@ SB_API sb_status sb_config_check(const sb_config *config, sb_error *err);
 /* Sets a scalar field from text: ("top-p", "0.9"). Flags take "true" or "false". The config is
  * unchanged on failure. */
 SB_API sb_status sb_config_set(sb_config *config, const char *name, const char *value,
+                               sb_error *err);
+
+/* The text of a setting, as sb_config_set takes it, terminated and cut at `size` bytes. */
+SB_API sb_status sb_config_get(const sb_config *config, const char *name, char *text, size_t size,
                                sb_error *err);
 
 typedef enum sb_option_type {

@@ -5,7 +5,8 @@
  *     while (!sb_decoder_done(decoder)) {
  *         n = sb_decoder_rows(decoder, &parent, &token, &input);
  *         ... compute n rows of logits any way you like ...
- *         sb_decoder_advance(decoder, logits, stride, &err);
+ *         if (sb_decoder_advance(decoder, logits, stride, &err) != SB_OK)
+ *             ... see there ...
  *         while ((slot = sb_decoder_finished(decoder)) >= 0)
  *             sb_decoder_take(decoder, slot, result, &err);     frees the slot for the next job
  *     }
@@ -36,11 +37,14 @@ typedef struct sb_decoder_spec {
     int32_t eos;          /* the end token, or -1 */
     sb_row_type row_type; /* of the rows given to sb_decoder_advance */
     int32_t max_slots;    /* jobs at once, 1 .. 4096 */
+    int32_t max_rows;     /* most rows that a slot may ask for at once, or 0 for no limit */
+    int32_t stop_window;  /* is_stop looks at so many of the last tokens, or 0 for all */
     void *user;           /* handed to the two functions below */
     /* Optional. Whether the child `token` of row `row` (of the rows just computed) is a leaf. */
     bool (*is_leaf)(void *user, int32_t row, int32_t token);
-    /* Optional. Whether a sequence ends here because of its text. */
-    bool (*is_stop)(void *user, const int32_t *tokens, int32_t n_tokens);
+    /* Optional; required with stop strings in the config. Whether a sequence ends here because of
+     * its text: 1 yes, 0 no, -1 it could not be told for want of memory. */
+    int (*is_stop)(void *user, const int32_t *tokens, int32_t n_tokens);
 } sb_decoder_spec;
 
 /* What a slot is to draw. The noise is a function of (config.seed, stream, draw) and the tree. */
@@ -61,32 +65,38 @@ typedef struct sb_beam_entry {
     double score;   /* what it is ranked by: its G for SBS */
 } sb_beam_entry;
 
-/* On success *decoder is the caller's to close. spec and config are copied, the arrays that config
- * points to included. */
+/* On success *decoder is the caller's to close. spec and config are copied, the list of banned
+ * tokens included; stop strings are left to is_stop. A slot asks for at most k rows at once (k + 1
+ * with kappa), `reject` for at most max(k, 4096), `explicit` for as many as a level of the tree
+ * has; with max_rows `reject` keeps to it and `explicit` is refused. */
 SB_API sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,
                                  const sb_config *config, sb_error *err);
 /* Accepts NULL. */
 SB_API void sb_decoder_close(sb_decoder *decoder);
 
-/* Starts a job in a free slot; SB_ERR_STATE when all slots are taken. */
+/* Starts a job in a free slot; SB_ERR_STATE when all slots are taken. After SB_ERR_MEMORY the
+ * decoder can only be closed. */
 SB_API sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t *slot,
                                 sb_error *err);
 
 /* The rows that are wanted: row i continues row parent[i] of the previous rows with token[i]; -1
  * and -1 start slot input[i]. Returns their number. The arrays are the decoder's, valid until the
- * next call of add or advance. */
+ * next call of add, advance or cancel. */
 SB_API int32_t sb_decoder_rows(const sb_decoder *decoder, const int32_t **parent,
                                const int32_t **token, const int32_t **input);
 
 /* Takes the rows: row i starts at logits + i * stride elements (not bytes) of the spec's type. They
- * are only read. After a failure the decoder can only be closed. */
+ * are only read. SB_ERR_MODEL and SB_ERR_LIMIT concern one slot: it is finished, taking it gives
+ * its error again, and the other slots have moved on as if nothing had happened; the first such
+ * error is returned. After any other failure the decoder can only be closed. */
 SB_API sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t stride,
                                     sb_error *err);
 
-/* A slot whose result is ready, or -1. */
+/* A slot whose result, or error, is ready; -1: none. */
 SB_API int32_t sb_decoder_finished(const sb_decoder *decoder);
 
-/* Moves the result of a finished slot to *result and frees the slot. */
+/* Moves the result of a finished slot to *result and frees the slot. Where the slot failed, returns
+ * its error and leaves *result empty; the slot is free all the same. */
 SB_API sb_status sb_decoder_take(sb_decoder *decoder, int32_t slot, sb_result *result,
                                  sb_error *err);
 
@@ -97,7 +107,8 @@ SB_API sb_status sb_decoder_cancel(sb_decoder *decoder, int32_t slot, sb_error *
 SB_API bool sb_decoder_done(const sb_decoder *decoder);
 
 /* Entry i of the slot's beam after the last step, best first; false past its end. Once the slot is
- * finished, and until its result is taken, these are the sequences of the result. */
+ * finished, and until its result is taken, these are the sequences of the result; a free slot has
+ * none. */
 SB_API bool sb_decoder_beam(const sb_decoder *decoder, int32_t slot, int32_t i,
                             sb_beam_entry *entry);
 

@@ -34,7 +34,7 @@ typedef struct sb_input {
 
 /* How to go through many inputs. */
 typedef struct sb_plan {
-    const double *temperatures; /* (n_temperatures), or NULL for config->temperature alone */
+    const double *temperatures; /* (n_temperatures) >= 1, or NULL for config->temperature alone */
     size_t n_temperatures;
     uint64_t first_draw, n_draws; /* repetitions per input and temperature; default 0, 1 */
     int32_t threads;              /* 1 .. 1024; default 1 */
@@ -55,8 +55,11 @@ typedef int (*sb_sink_fn)(void *user, const sb_input *input, const sb_result *re
 /* Draws for every input that the source gives and hands the results to the sink. Neither is ever
  * called by two threads at once. When an input's last result has been taken and `done` is not NULL,
  * it is called with the input, so that its text can be freed; it is also called for what was read
- * but not finished when the work stops. Returns the first failure; what the sink was given before
- * is whole. */
+ * but not finished when the work stops.
+ *
+ * Where an input cannot be drawn from, everything before it is handed over, whatever the threads
+ * and the batch, and its error is returned, beginning with "input N: ". Where the source or the
+ * sink stops, its own message is returned if it filled in err. */
 typedef struct sb_pipe {
     void *user;
     sb_source_fn source;
@@ -75,7 +78,7 @@ SB_API sb_status sb_draw_batch(const sb_model *model, const sb_input *inputs, si
 
 /* log p(tokens | input) under the model itself (T = 1, unmasked), token by token:
  * token_log_p[i] for each of the n_tokens. -inf where the model gives no mass. A token past a leaf
- * is an error. */
+ * is an error; then nothing is written. input may be NULL with size 0. */
 SB_API sb_status sb_score(const sb_model *model, const char *input, size_t size,
                           const int32_t *tokens, int32_t n_tokens, double *token_log_p,
                           sb_error *err);

@@ -34,6 +34,14 @@ typedef struct sb_error {
     char message[512]; /* one sentence, no newline, always terminated */
 } sb_error;
 
+/* Fills in an error, for models, sources and sinks of your own; err may be NULL. Returns `status`.
+ * Control characters and bytes that are not UTF-8 become '?'. */
+SB_API sb_status sb_error_set(sb_error *err, sb_status status, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+
 /* A short lower-case name, such as "format". Never NULL. */
 SB_API const char *sb_status_name(sb_status status);
 

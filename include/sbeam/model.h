@@ -43,7 +43,7 @@ typedef void (*sb_describe_fn)(void *user, const char *name, const char *value);
  */
 typedef struct sb_model_ops {
     /* Required. Makes the moving state for up to max_inputs inputs at once. */
-    sb_status (*session_open)(void *self, int32_t max_inputs, void **session, sb_error *err);
+    sb_status (*session_open)(const void *self, int32_t max_inputs, void **session, sb_error *err);
     /* Required. */
     void (*session_close)(void *session);
     /* Optional. Gives input number `input` (0 <= input < max_inputs) its text: the prefix to
@@ -57,11 +57,11 @@ typedef struct sb_model_ops {
     /* Optional. Whether the child `token` of row `row` of the last step is a leaf (EOS aside). */
     bool (*is_leaf)(void *session, int32_t row, int32_t token);
     /* Optional. The text of one token, NULL for an id without text; owned by the model. */
-    const char *(*token_text)(void *self, int32_t token);
+    const char *(*token_text)(const void *self, int32_t token);
     /* Optional. The id of a token's text, or -1. */
-    int32_t (*find_token)(void *self, const char *text, size_t size);
+    int32_t (*find_token)(const void *self, const char *text, size_t size);
     /* Optional. Calls `say` for each thing worth knowing. */
-    void (*describe)(void *self, sb_describe_fn say, void *user);
+    void (*describe)(const void *self, sb_describe_fn say, void *user);
     /* Optional. Frees self. */
     void (*close)(void *self);
 } sb_model_ops;
@@ -80,6 +80,10 @@ SB_API void sb_model_close(sb_model *model);
 
 SB_API const sb_model_info *sb_model_get_info(const sb_model *model);
 SB_API void sb_model_describe(const sb_model *model, sb_describe_fn say, void *user);
+
+/* Sets the mark at the end of a subword piece that joins it to the next, such as "@@" (NULL: none,
+ * the default): sb_model_decode then takes "@@ " out. Before the model is shared by threads. */
+SB_API sb_status sb_model_set_marker(sb_model *model, const char *marker, sb_error *err);
 
 /* The text of a token, or NULL where the model has none for it. Owned by the model. */
 SB_API const char *sb_model_token_text(const sb_model *model, int32_t token);

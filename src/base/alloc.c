@@ -6,17 +6,27 @@
 #include <string.h>
 
 static atomic_long countdown; /* 0: no failure is planned */
+static atomic_bool has_failed;
 
 void alloc_fail_at(long n)
 {
+    atomic_store(&has_failed, false);
     atomic_store(&countdown, n);
 }
 
-/* The load keeps the common case free of a locked instruction. */
-static int fails_now(void)
+bool alloc_has_failed(void)
 {
-    return atomic_load_explicit(&countdown, memory_order_relaxed) > 0 &&
-           atomic_fetch_sub(&countdown, 1) == 1;
+    return atomic_load(&has_failed);
+}
+
+/* The load keeps the common case free of a locked instruction. */
+static bool fails_now(void)
+{
+    if (atomic_load_explicit(&countdown, memory_order_relaxed) <= 0 ||
+        atomic_fetch_sub(&countdown, 1) != 1)
+        return false;
+    atomic_store(&has_failed, true);
+    return true;
 }
 
 void *alloc_resize(void *memory, size_t n, size_t size)

@@ -3,6 +3,7 @@
 #ifndef BASE_ALLOC_H
 #define BASE_ALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "sbeam/error.h"
@@ -23,5 +24,7 @@ sb_status alloc_reserve(void *array_pointer, size_t *capacity, size_t need, size
 
 /* For tests: the n-th allocation from now fails (1: the next), once; 0: none does. */
 void alloc_fail_at(long n);
+/* Whether it has, since the last call of alloc_fail_at. */
+bool alloc_has_failed(void);
 
 #endif

@@ -1,28 +1,41 @@
 #include "base/status.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 
-/* A message may quote a file or an input: control characters in it must not reach a terminal, and a
- * character cut in two at the end of the buffer must not leave half of itself. */
+/* Length of the well-formed UTF-8 character at p that is fit for a terminal; 0: there is none. */
+static int printable_size(const unsigned char *p)
+{
+    if (*p < 0x80)
+        return *p >= 0x20 && *p != 0x7f;
+    if (*p < 0xc2 || *p > 0xf4)
+        return 0;
+    const int size = *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
+    for (int i = 1; i < size; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    const bool too_long = (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xf0 && p[1] < 0x90);
+    const bool too_large = *p == 0xf4 && p[1] >= 0x90;
+    const bool surrogate = *p == 0xed && p[1] >= 0xa0;
+    const bool control = *p == 0xc2 && p[1] < 0xa0; /* C1: 0x9b starts escape sequences */
+    return too_long || too_large || surrogate || control ? 0 : size;
+}
+
+/* A message may quote a file or an input: what must not reach a terminal, or is no text, becomes
+ * '?'. That includes a character cut in two by the end of the buffer. */
 static void make_printable(char *text)
 {
     unsigned char *p = (unsigned char *)text;
-    for (; *p != '\0'; p++)
-        if (*p < 0x20 || *p == 0x7f)
+    while (*p != '\0') {
+        const int size = printable_size(p);
+        if (size == 0)
             *p = '?';
-    unsigned char *lead = p;
-    while (lead > (unsigned char *)text && (lead[-1] & 0xc0) == 0x80)
-        lead--;
-    if (lead == (unsigned char *)text || lead[-1] < 0xc0)
-        return;
-    lead--;
-    const long size = *lead >= 0xf0 ? 4 : *lead >= 0xe0 ? 3 : 2;
-    if (p - lead < size)
-        *lead = '\0';
+        p += size == 0 ? 1 : size;
+    }
 }
 
-sb_status status_fail(sb_error *err, sb_status status, const char *format, ...)
+sb_status sb_error_set(sb_error *err, sb_status status, const char *format, ...)
 {
     if (err == NULL)
         return status;

@@ -36,24 +36,21 @@ static bool is_finished(const struct entry *entry)
     return entry->end != SB_END_NONE;
 }
 
-/* Empty lists of at most k; false: no memory. */
-static bool open_lists(sb_decoder *decoder, struct shortlist *live, struct shortlist *leaves)
+/* An empty list of at most k; false: no memory. */
+static bool open_list(const sb_decoder *decoder, struct candidate **items, size_t *capacity,
+                      struct shortlist *list)
 {
     const size_t k = (size_t)decoder->config.k;
-    if (alloc_reserve(&decoder->candidates, &decoder->candidate_capacity, k,
-                      sizeof *decoder->candidates) != SB_OK ||
-        alloc_reserve(&decoder->leaves, &decoder->leaf_capacity, k, sizeof *decoder->leaves) !=
-            SB_OK)
+    if (alloc_reserve(items, capacity, k, sizeof **items) != SB_OK)
         return false;
-    *live = (struct shortlist){decoder->candidates, 0, k};
-    *leaves = (struct shortlist){decoder->leaves, 0, k};
+    *list = (struct shortlist){*items, 0, k};
     return true;
 }
 
 static sb_status expand_stay(sb_decoder *decoder, struct slot *slot)
 {
-    struct shortlist best, unused;
-    if (!open_lists(decoder, &best, &unused))
+    struct shortlist best;
+    if (!open_list(decoder, &decoder->candidates, &decoder->candidate_capacity, &best))
         return SB_ERR_MEMORY;
     sb_status status = SB_OK;
     for (size_t i = 0; i < slot->now.n && status == SB_OK; i++) {
@@ -122,10 +119,24 @@ static bool is_settled(const sb_decoder *decoder, const struct slot *slot)
     return slot->done.entries[slot->done.n - 1].score >= bound;
 }
 
+/* Both sorted lists as one, best first: the order in which equals finish. */
+static sb_status push_in_order(sb_decoder *decoder, struct slot *slot, const struct shortlist *live,
+                               const struct shortlist *leaves, sb_status status)
+{
+    for (size_t i = 0, j = 0; (i < live->n || j < leaves->n) && status == SB_OK;) {
+        const bool is_live =
+            j == leaves->n || (i < live->n && select_before(&live->items[i], &leaves->items[j]));
+        const struct candidate *const c = is_live ? &live->items[i++] : &leaves->items[j++];
+        status = decode_push_child(decoder, slot, c->entry, c->token, c->score);
+    }
+    return status;
+}
+
 static sb_status expand_leave(sb_decoder *decoder, struct slot *slot)
 {
     struct shortlist live, leaves;
-    if (!open_lists(decoder, &live, &leaves))
+    if (!open_list(decoder, &decoder->candidates, &decoder->candidate_capacity, &live) ||
+        !open_list(decoder, &decoder->leaves, &decoder->leaf_capacity, &leaves))
         return SB_ERR_MEMORY;
     sb_status status = SB_OK;
     for (size_t i = 0; i < slot->now.n && status == SB_OK; i++)
@@ -142,12 +153,8 @@ static sb_status expand_leave(sb_decoder *decoder, struct slot *slot)
         else
             n_leaves++;
     }
-    for (size_t i = 0; i < live.n && status == SB_OK; i++)
-        status = decode_push_child(decoder, slot, live.items[i].entry, live.items[i].token,
-                                   live.items[i].score);
-    for (size_t i = 0; i < n_leaves && status == SB_OK; i++)
-        status = decode_push_child(decoder, slot, leaves.items[i].entry, leaves.items[i].token,
-                                   leaves.items[i].score);
+    leaves.n = n_leaves;
+    status = push_in_order(decoder, slot, &live, &leaves, status);
     if (status == SB_OK)
         status = retire(decoder, slot);
     if (status == SB_OK && is_settled(decoder, slot))

@@ -10,6 +10,7 @@
 
 #include "base/decimal.h"
 #include "base/status.h"
+#include "decode/decode.h"
 
 #define BIT(method) (1u << SB_METHOD_##method)
 #define ALL_METHODS                                                                                \
@@ -40,8 +41,8 @@ static const struct setting settings[] = {
             "how to draw"),
     SETTING("k", SB_OPTION_INT, FIELD_INT32, k, "N", "5", 1, 1e7, false, ALL_METHODS,
             "number of sequences"),
-    SETTING("temperature", SB_OPTION_REAL, FIELD_DOUBLE, temperature, "X", "1", 0, 1e300, true,
-            ALL_METHODS, "divide the model's logits by X"),
+    SETTING("temperature", SB_OPTION_REAL, FIELD_DOUBLE, temperature, "X", "1", 1e-100, 1e100,
+            false, ALL_METHODS, "divide the model's logits by X"),
     SETTING("seed", SB_OPTION_INT, FIELD_UINT64, seed, "S", "0", 0, 18446744073709551615.0, false,
             ALL_METHODS, "the key of all noise"),
     SETTING("kappa", SB_OPTION_FLAG, FIELD_BOOL, kappa, NULL, "true", 0, 0, false, BIT(SBS),
@@ -58,14 +59,14 @@ static const struct setting settings[] = {
             "keep tokens of at least X times the largest probability"),
     SETTING("finished", SB_OPTION_CHOICE, FIELD_ENUM, finished, "stay|leave", "stay", 0, 0, false,
             BIT(BEAM), "whether a finished hypothesis keeps its place on the beam"),
-    SETTING("length-penalty", SB_OPTION_REAL, FIELD_DOUBLE, length_penalty, "A", "0", -100, 100,
+    SETTING("length-penalty", SB_OPTION_REAL, FIELD_DOUBLE, length_penalty, "A", "0", -10, 10,
             false, BIT(BEAM), "rank by log_p / length^A"),
     SETTING("early-stop", SB_OPTION_FLAG, FIELD_BOOL, early_stop, NULL, "false", 0, 0, false,
             BIT(BEAM), "end when k have finished (leave) or the best has (stay)"),
     SETTING("groups", SB_OPTION_INT, FIELD_INT32, groups, "G", "0", 0, 1e7, false, BIT(DIVERSE),
             "number of groups, a divisor of k (0: k groups of one)"),
     SETTING("strength", SB_OPTION_REAL, FIELD_DOUBLE, strength, "X", "0.5", 0, 1e300, false,
-            BIT(DIVERSE), "penalty for each earlier group that chose the token"),
+            BIT(DIVERSE), "penalty for each time that an earlier group chose the token"),
     SETTING("penalty", SB_OPTION_CHOICE, FIELD_ENUM, penalty, "path|step", "path", 0, 0, false,
             BIT(DIVERSE), "whether penalties add up along the path or count for a step"),
     SETTING("max-samples", SB_OPTION_INT, FIELD_UINT64, max_samples, "N", "1000000", 1,
@@ -73,6 +74,14 @@ static const struct setting settings[] = {
 };
 
 enum { N_SETTINGS = sizeof settings / sizeof *settings };
+
+static const struct setting *find_setting(const char *name)
+{
+    for (size_t i = 0; i < N_SETTINGS; i++)
+        if (strcmp(settings[i].option.name, name) == 0)
+            return &settings[i];
+    return NULL;
+}
 
 const sb_option *sb_config_option(size_t i)
 {
@@ -162,10 +171,20 @@ static sb_status out_of_range(const sb_option *option, const char *found, sb_err
     if (option->type == SB_OPTION_FLAG)
         return status_fail(err, SB_ERR_ARGUMENT, "%s is '%s'; expected true or false", option->name,
                            found);
-    return status_fail(err, SB_ERR_ARGUMENT, "%s is '%s'; expected %s %s %g and at most %.20g",
+    return status_fail(err, SB_ERR_ARGUMENT, "%s is '%s'; expected %s %s %.10g and at most %.10g",
                        option->name, found,
                        option->type == SB_OPTION_INT ? "a whole number" : "a number",
                        option->open_min ? "above" : "of at least", option->min, option->max);
+}
+
+sb_status config_check_temperature(double temperature, sb_error *err)
+{
+    const sb_option *const option = &find_setting("temperature")->option;
+    if (is_in_range(option, temperature))
+        return SB_OK;
+    char found[40];
+    snprintf(found, sizeof found, "%.17g", temperature);
+    return out_of_range(option, found, err);
 }
 
 /* Options that would break what the method promises. */
@@ -200,9 +219,6 @@ sb_status sb_config_check(const sb_config *config, sb_error *err)
             !(setting->option.methods >> config->method & 1))
             return refuse(config, &setting->option, err);
     }
-    if (1 / config->temperature == INFINITY)
-        return status_fail(err, SB_ERR_ARGUMENT, "temperature is %g, too small to divide by",
-                           config->temperature);
     if (config->min_len > config->max_len)
         return status_fail(err, SB_ERR_ARGUMENT, "min-len is %d; expected at most max-len, %d",
                            config->min_len, config->max_len);
@@ -256,18 +272,62 @@ sb_status sb_config_set(sb_config *config, const char *name, const char *value, 
 {
     if (config == NULL || name == NULL || value == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "sb_config_set: config, name and value expected");
-    for (size_t i = 0; i < N_SETTINGS; i++) {
-        const sb_option *const option = &settings[i].option;
-        if (strcmp(option->name, name) != 0)
-            continue;
-        double number;
-        uint64_t integer;
-        if (!read_value(option, value, &number, &integer) || !is_in_range(option, number))
-            return out_of_range(option, value, err);
-        put_number(config, &settings[i], number, integer);
-        return SB_OK;
+    const struct setting *const setting = find_setting(name);
+    if (setting == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "there is no option '%s'", name);
+    double number;
+    uint64_t integer;
+    if (!read_value(&setting->option, value, &number, &integer) ||
+        !is_in_range(&setting->option, number))
+        return out_of_range(&setting->option, value, err);
+    put_number(config, setting, number, integer);
+    return SB_OK;
+}
+
+/* The fewest digits that read back to the same double; the locale's point does not matter. */
+static void write_shortest(char *text, size_t size, double x)
+{
+    double back = NAN;
+    for (int digits = 15; digits <= 17 && back != x; digits++) {
+        char written[40];
+        snprintf(written, sizeof written, "%.*g", digits, x);
+        for (char *c = written; *c != '\0'; c++)
+            if (strchr("+-.e0123456789", *c) == NULL)
+                *c = '.';
+        decimal_parse(written, strlen(written), &back);
+        snprintf(text, size, "%s", written);
     }
-    return status_fail(err, SB_ERR_ARGUMENT, "there is no option '%s'", name);
+}
+
+/* The word at a place of "a|b|c". */
+static void copy_choice(const char *choices, int place, char *text, size_t size)
+{
+    for (; place > 0; place--)
+        choices += strcspn(choices, "|") + 1;
+    snprintf(text, size, "%.*s", (int)strcspn(choices, "|"), choices);
+}
+
+sb_status sb_config_get(const sb_config *config, const char *name, char *text, size_t size,
+                        sb_error *err)
+{
+    if (config == NULL || name == NULL || text == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_config_get: config, name and text expected");
+    const struct setting *const setting = find_setting(name);
+    if (setting == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "there is no option '%s'", name);
+    const double number = get_number(config, setting);
+    uint64_t integer;
+    switch (setting->field) {
+    case FIELD_INT32: snprintf(text, size, "%d", (int)number); break;
+    case FIELD_UINT64:
+        memcpy(&integer, (const char *)config + setting->offset, sizeof integer);
+        snprintf(text, size, "%llu", (unsigned long long)integer);
+        break;
+    case FIELD_DOUBLE: write_shortest(text, size, number); break;
+    case FIELD_BOOL: snprintf(text, size, "%s", number != 0 ? "true" : "false"); break;
+    case FIELD_ENUM: copy_choice(setting->option.metavar, (int)number, text, size); break;
+    }
+    return SB_OK;
 }
 
 void sb_config_default(sb_config *config)

@@ -1,6 +1,5 @@
 /* The one loop. Every method runs through sb_decoder_advance: lengths, ends, paths,
- * log-probabilities and the rows to ask for are dealt with here and nowhere else (DESIGN 3.1
- * to 3.3). */
+ * log-probabilities and the rows to ask for are dealt with here and nowhere else. */
 #include "decode/decode.h"
 
 #include <math.h>
@@ -41,17 +40,16 @@ sb_status decode_push_root(struct slot *slot, double score, int64_t tag)
     return decode_append(&slot->now, &root);
 }
 
-int32_t decode_read_path(sb_decoder *decoder, const struct slot *slot, int32_t path)
+int32_t decode_read_path(sb_decoder *decoder, const struct slot *slot, int32_t path, int32_t most)
 {
     size_t n = 0;
-    for (int32_t i = path; i >= 0; i = slot->path[i].previous)
+    for (int32_t i = path; i >= 0 && (most == 0 || n < (size_t)most); i = slot->path[i].previous)
         n++;
     if (alloc_reserve(&decoder->tokens, &decoder->token_capacity, n + 1, sizeof *decoder->tokens) !=
         SB_OK)
         return -1;
-    size_t place = n;
-    for (int32_t i = path; i >= 0; i = slot->path[i].previous)
-        decoder->tokens[--place] = slot->path[i].token;
+    for (size_t place = n; place > 0; path = slot->path[path].previous)
+        decoder->tokens[--place] = slot->path[path].token;
     return (int32_t)n;
 }
 
@@ -64,13 +62,16 @@ sb_end decode_end_of(sb_decoder *decoder, const struct slot *slot, const struct 
     if (spec->is_leaf != NULL && spec->is_leaf(spec->user, slot->first_row + parent->row, token))
         return SB_END_LEAF;
     if (spec->is_stop != NULL) {
-        const int32_t n = decode_read_path(decoder, slot, parent->path);
-        if (n < 0) {
-            *status = SB_ERR_MEMORY;
-            return SB_END_NONE;
+        const int32_t n = decode_read_path(decoder, slot, parent->path,
+                                           spec->stop_window > 0 ? spec->stop_window - 1 : 0);
+        int answer = -1;
+        if (n >= 0) {
+            decoder->tokens[n] = token;
+            answer = spec->is_stop(spec->user, decoder->tokens, n + 1);
         }
-        decoder->tokens[n] = token;
-        if (spec->is_stop(spec->user, decoder->tokens, n + 1))
+        if (answer < 0)
+            *status = SB_ERR_MEMORY;
+        if (answer != 0)
             return SB_END_STOP;
     }
     return parent->depth + 1 >= decoder->config.max_len ? SB_END_MAX_LEN : SB_END_NONE;
@@ -150,6 +151,18 @@ static sb_status reserve_rows(sb_decoder *decoder, size_t n)
     return SB_OK;
 }
 
+sb_status decode_refuse_row(const struct row *row, int32_t step, size_t place, sb_error *err)
+{
+    const int32_t bad = row_find_bad(row);
+    if (bad < 0)
+        return status_fail(err, SB_ERR_MODEL, "step %d, row %zu: every token has probability zero",
+                           step, place);
+    return status_fail(err, SB_ERR_MODEL,
+                       "step %d, row %zu: the score of token %d is %g; expected a finite number or "
+                       "-inf",
+                       step, place, bad, row_score(row, bad));
+}
+
 /* Normalises the slot's rows, and refuses what is no distribution. */
 static sb_status open_rows(sb_decoder *decoder, struct slot *slot, const void *logits,
                            size_t stride, sb_error *err)
@@ -161,17 +174,8 @@ static sb_status open_rows(sb_decoder *decoder, struct slot *slot, const void *l
     for (size_t i = 0; i < slot->n_wanted; i++) {
         struct row *const row = &decoder->rows[i];
         const size_t place = (size_t)slot->first_row + i;
-        if (!row_open(row, (const char *)logits + place * stride * size, slot->temperature)) {
-            const int32_t bad = row_find_bad(row);
-            if (bad >= 0)
-                return status_fail(err, SB_ERR_MODEL,
-                                   "step %d, row %zu: the score of token %d is %g; expected a "
-                                   "finite number or -inf",
-                                   slot->step + 1, place, bad, row_score(row, bad));
-            return status_fail(err, SB_ERR_MODEL,
-                               "step %d, row %zu: every token has probability zero", slot->step + 1,
-                               place);
-        }
+        if (!row_open(row, (const char *)logits + place * stride * size, slot->temperature))
+            return decode_refuse_row(row, slot->step + 1, place, err);
         if (!filter_row(decoder, slot, (int32_t)i))
             return status_fail(err, SB_ERR_MODEL,
                                "step %d, row %zu: no token is left by ban and min-len; a prefix "
@@ -206,18 +210,21 @@ static sb_status advance_slot(sb_decoder *decoder, struct slot *slot, const void
     status = decoder->method->finish(decoder, slot);
     if (status != SB_OK || grows(slot)) /* reject may start again */
         return status;
-    slot->state = SLOT_FINISHED;
-    return result_build(decoder, slot);
+    status = result_build(decoder, slot);
+    if (status == SB_OK)
+        slot->state = SLOT_FINISHED;
+    return status;
 }
 
-sb_status decode_build_request(sb_decoder *decoder)
+sb_status decode_build_request(sb_decoder *decoder, sb_error *err)
 {
     size_t n = 0;
     for (int32_t s = 0; s < decoder->spec.max_slots; s++)
         if (decoder->slots[s].state == SLOT_RUNNING)
             n += decoder->slots[s].n_wanted;
-    if (n > INT32_MAX)
-        return SB_ERR_LIMIT;
+    if (n > INT32_MAX / 8)
+        return status_fail(err, SB_ERR_LIMIT, "%zu rows at once are more than %d", n,
+                           INT32_MAX / 8);
     if (n > decoder->request_capacity) {
         int32_t *const lists = alloc_array(n, 3 * 2 * sizeof *lists);
         if (lists == NULL)
@@ -265,29 +272,40 @@ sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t str
     if (stride < (size_t)decoder->spec.vocab_size && decoder->n_rows > 1)
         return status_fail(err, SB_ERR_ARGUMENT, "a stride of %zu is shorter than a row of %d",
                            stride, decoder->spec.vocab_size);
+    sb_status failure = SB_OK;
     for (int32_t s = 0; s < decoder->spec.max_slots; s++) {
         struct slot *const slot = &decoder->slots[s];
         if (slot->state != SLOT_RUNNING)
             continue;
         slot->previous_first_row = slot->first_row;
-        const sb_status status = advance_slot(decoder, slot, logits, stride, err);
-        if (status != SB_OK)
+        const sb_status status = advance_slot(decoder, slot, logits, stride, &slot->error);
+        if (status != SB_OK && status != SB_ERR_MODEL && status != SB_ERR_LIMIT)
             return decode_fail(decoder, status, err);
+        if (status == SB_OK)
+            continue;
+        slot->state = SLOT_FAILED;
+        if (failure == SB_OK)
+            failure = status_fail(err, status, "%s", slot->error.message);
     }
-    const sb_status status = decode_build_request(decoder);
-    return status == SB_OK ? SB_OK : decode_fail(decoder, status, err);
+    const sb_status status = decode_build_request(decoder, err);
+    return status == SB_OK ? failure : decode_fail(decoder, status, err);
 }
 
 int32_t sb_decoder_rows(const sb_decoder *decoder, const int32_t **parent, const int32_t **token,
                         const int32_t **input)
 {
-    *parent = decoder->parent;
-    *token = decoder->token;
-    *input = decoder->input;
+    if (decoder == NULL)
+        return 0;
+    if (parent != NULL)
+        *parent = decoder->parent;
+    if (token != NULL)
+        *token = decoder->token;
+    if (input != NULL)
+        *input = decoder->input;
     return (int32_t)decoder->n_rows;
 }
 
 bool sb_decoder_done(const sb_decoder *decoder)
 {
-    return decoder->n_rows == 0;
+    return decoder == NULL || decoder->n_rows == 0;
 }

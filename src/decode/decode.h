@@ -53,7 +53,7 @@ struct wanted_row {
     int32_t parent, token;
 };
 
-enum slot_state { SLOT_FREE = 0, SLOT_RUNNING, SLOT_FINISHED };
+enum slot_state { SLOT_FREE = 0, SLOT_RUNNING, SLOT_FINISHED, SLOT_FAILED };
 
 struct slot {
     enum slot_state state;
@@ -75,6 +75,7 @@ struct slot {
     size_t table_size;    /* a power of two, at least 2 k */
     uint64_t round_first, round_size, samples, sampled_rows;
     sb_result result;
+    sb_error error; /* of a failed slot */
 };
 
 /* A child or a finished entry that may go on, for methods that rank by score. */
@@ -118,7 +119,7 @@ struct method {
      * order in which they are returned, or starts again (reject) by putting roots there. Sets kappa
      * and exhausted of slot->result where the method has them. */
     sb_status (*finish)(sb_decoder *decoder, struct slot *slot);
-    bool has_g;          /* score is the G of DESIGN 2.5 */
+    bool has_g;          /* score is the G that is reported */
     bool has_log_p_draw; /* the result is an ordered sample without replacement */
 };
 
@@ -138,13 +139,19 @@ sb_status decode_append(struct beam *beam, const struct entry *entry);
 /* How the child `token` of an entry would end. */
 sb_end decode_end_of(sb_decoder *decoder, const struct slot *slot, const struct entry *parent,
                      int32_t token, sb_status *status);
-/* Reads a path into decoder->tokens, with room for one more; returns its length, -1: no memory. */
-int32_t decode_read_path(sb_decoder *decoder, const struct slot *slot, int32_t path);
+/* Reads the last `most` tokens of a path (0: all) into decoder->tokens, with room for one more;
+ * returns their number, -1: no memory. */
+int32_t decode_read_path(sb_decoder *decoder, const struct slot *slot, int32_t path, int32_t most);
+/* Says in words why row_open refused a row. */
+sb_status decode_refuse_row(const struct row *row, int32_t step, size_t place, sb_error *err);
 
 /* Lists the rows that all running slots want. */
-sb_status decode_build_request(sb_decoder *decoder);
+sb_status decode_build_request(sb_decoder *decoder, sb_error *err);
 /* Marks the decoder as failed, and finds words where whoever failed had none. */
 sb_status decode_fail(sb_decoder *decoder, sb_status status, sb_error *err);
+
+/* Whether a temperature is within the bounds of the option table (config.c). */
+sb_status config_check_temperature(double temperature, sb_error *err);
 
 /* Restricts an opened row to what the config leaves (filter.c). False: nothing is left. */
 bool filter_row(sb_decoder *decoder, const struct slot *slot, int32_t row);

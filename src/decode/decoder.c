@@ -26,9 +26,9 @@ sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t *slot_n
         return status_fail(err, SB_ERR_STATE, "this decoder has failed before; close it");
     const double temperature =
         job->temperature == 0 ? decoder->config.temperature : job->temperature;
-    if (!(temperature > 0) || temperature == INFINITY || 1 / temperature == INFINITY)
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "temperature is %g; expected a finite number above 0", temperature);
+    sb_status status = config_check_temperature(temperature, err);
+    if (status != SB_OK)
+        return status;
     int32_t s = 0;
     while (s < decoder->spec.max_slots && decoder->slots[s].state != SLOT_FREE)
         s++;
@@ -43,10 +43,10 @@ sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t *slot_n
     slot->model_rows = slot->count = slot->samples = slot->sampled_rows = 0;
     slot->round_first = slot->round_size = 0;
     result_clear(&slot->result);
-    sb_status status = decoder->method->start(decoder, slot);
+    status = decoder->method->start(decoder, slot);
     if (status == SB_OK) {
         slot->state = SLOT_RUNNING;
-        status = decode_build_request(decoder);
+        status = decode_build_request(decoder, err);
     }
     if (status != SB_OK)
         return decode_fail(decoder, status, err);
@@ -57,8 +57,10 @@ sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t *slot_n
 
 int32_t sb_decoder_finished(const sb_decoder *decoder)
 {
+    if (decoder == NULL || decoder->failed)
+        return -1;
     for (int32_t s = 0; s < decoder->spec.max_slots; s++)
-        if (decoder->slots[s].state == SLOT_FINISHED)
+        if (decoder->slots[s].state >= SLOT_FINISHED)
             return s;
     return -1;
 }
@@ -71,8 +73,13 @@ sb_status sb_decoder_take(sb_decoder *decoder, int32_t slot_number, sb_result *r
         return status_fail(err, SB_ERR_ARGUMENT,
                            "sb_decoder_take: decoder, slot and result expected");
     struct slot *const slot = &decoder->slots[slot_number];
-    if (slot->state != SLOT_FINISHED)
+    if (decoder->failed || slot->state < SLOT_FINISHED)
         return status_fail(err, SB_ERR_STATE, "slot %d has no result to take", slot_number);
+    if (slot->state == SLOT_FAILED) {
+        result_clear(result);
+        slot->state = SLOT_FREE;
+        return status_fail(err, slot->error.status, "%s", slot->error.message);
+    }
     /* They change places, so that both keep their memory for the next one. */
     const sb_result taken = slot->result;
     slot->result = *result;
@@ -90,14 +97,15 @@ sb_status sb_decoder_cancel(sb_decoder *decoder, int32_t slot_number, sb_error *
     if (decoder->failed || slot->state == SLOT_FREE)
         return status_fail(err, SB_ERR_STATE, "slot %d has no job to give up", slot_number);
     slot->state = SLOT_FREE;
-    const sb_status status = decode_build_request(decoder);
+    const sb_status status = decode_build_request(decoder, err);
     return status == SB_OK ? SB_OK : decode_fail(decoder, status, err);
 }
 
 bool sb_decoder_beam(const sb_decoder *decoder, int32_t slot_number, int32_t i,
                      sb_beam_entry *entry)
 {
-    if (slot_number < 0 || slot_number >= decoder->spec.max_slots)
+    if (decoder == NULL || slot_number < 0 || slot_number >= decoder->spec.max_slots ||
+        decoder->slots[slot_number].state == SLOT_FREE)
         return false;
     const struct beam *const beam = &decoder->slots[slot_number].now;
     if (i < 0 || (size_t)i >= beam->n)
@@ -129,6 +137,23 @@ static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config
     if (spec->max_slots < 1 || spec->max_slots > MOST_SLOTS)
         return status_fail(err, SB_ERR_ARGUMENT, "max_slots is %d; expected 1 to %d",
                            spec->max_slots, MOST_SLOTS);
+    if (spec->max_rows < 0 || spec->stop_window < 0)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "max_rows is %d and stop_window %d; expected 0 or more", spec->max_rows,
+                           spec->stop_window);
+    if (config->n_stop > 0 && spec->is_stop == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "stop strings need is_stop: the decoder itself has no text");
+    if (spec->max_rows > 0 && config->method == SB_METHOD_EXPLICIT)
+        return status_fail(err, SB_ERR_LIMIT,
+                           "explicit evaluates a whole level of the tree at once; the model allows "
+                           "%d rows",
+                           spec->max_rows);
+    const int64_t rows =
+        (int64_t)config->k + (config->method == SB_METHOD_SBS && config->kappa ? 1 : 0);
+    if (spec->max_rows > 0 && rows > spec->max_rows)
+        return status_fail(err, SB_ERR_LIMIT, "k = %d needs %lld rows at once; the model allows %d",
+                           config->k, (long long)rows, spec->max_rows);
     for (size_t i = 0; i < config->n_ban; i++)
         if (config->ban[i] < 0 || config->ban[i] >= spec->vocab_size)
             return status_fail(err, SB_ERR_ARGUMENT, "ban: %d is no token id below %d",

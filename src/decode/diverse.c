@@ -86,10 +86,20 @@ static sb_status expand_diverse(sb_decoder *decoder, struct slot *slot, sb_error
     return status;
 }
 
+/* By group, then score: with penalty `step` the choice was by another one. Groups are small. */
 static sb_status finish_diverse(sb_decoder *decoder, struct slot *slot)
 {
     (void)decoder;
-    (void)slot;
+    struct entry *const entries = slot->now.entries;
+    for (size_t i = 1; i < slot->now.n; i++) {
+        const struct entry moved = entries[i];
+        size_t place = i;
+        for (; place > 0 && entries[place - 1].tag == moved.tag &&
+               entries[place - 1].score < moved.score;
+             place--)
+            entries[place] = entries[place - 1];
+        entries[place] = moved;
+    }
     return SB_OK;
 }
 

@@ -157,15 +157,21 @@ static void hand_over(struct pool *pool, uint64_t number)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* An input that the model refuses: what was asked before it is still handed over, nothing after. */
-static void refuse_input(struct pool *pool, uint64_t number, const sb_error *error)
+/* A job that cannot be done: what was asked before it is still handed over, nothing after. */
+static void refuse_job(struct pool *pool, const struct work *work, const sb_error *reason)
 {
     pthread_mutex_lock(&pool->lock);
-    pool->ring[number % pool->ring_size].error = *error;
+    struct pending *const pending = &pool->ring[work->number % pool->ring_size];
+    const unsigned long long stream = (unsigned long long)work->reading->input.stream;
+    if (reason->message[0] != '\0')
+        status_fail(&pending->error, reason->status, "input %llu: %s", stream, reason->message);
+    else
+        status_fail(&pending->error, reason->status, "input %llu: the model failed without a word",
+                    stream);
     pool->at_end = true;
     pool->next_of_input = pool->jobs_per_input;
     pthread_mutex_unlock(&pool->lock);
-    hand_over(pool, number);
+    hand_over(pool, work->number);
 }
 
 /* --- a worker --- */
@@ -174,7 +180,7 @@ struct worker {
     struct pool *pool;
     sb_session *session;
     sb_decoder *decoder;
-    struct work *work; /* (batch) by slot */
+    struct work *work; /* (batch) by slot; no reading: the slot is free */
     int32_t n_active;
     void *rows;
     size_t rows_size; /* bytes */
@@ -186,18 +192,28 @@ static bool is_leaf(void *user, int32_t row, int32_t token)
     return sb_session_is_leaf(worker->session, row, token);
 }
 
-static bool is_stop(void *user, const int32_t *tokens, int32_t n_tokens)
+static int is_stop(void *user, const int32_t *tokens, int32_t n_tokens)
 {
     const struct worker *const worker = user;
     const sb_config *const config = worker->pool->config;
     char *text;
     if (sb_model_decode(worker->pool->model, tokens, n_tokens, &text, NULL) != SB_OK)
-        return false;
-    bool found = false;
+        return -1;
+    int found = 0;
     for (size_t i = 0; i < config->n_stop && !found; i++)
         found = strstr(text, config->stop[i]) != NULL;
     sb_free(text);
     return found;
+}
+
+/* Text before these last tokens was looked at in earlier steps: a token has at least one byte. */
+static int32_t stop_window(const sb_config *config)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < config->n_stop; i++)
+        if (strlen(config->stop[i]) > longest)
+            longest = strlen(config->stop[i]);
+    return longest < INT32_MAX / 2 ? (int32_t)longest + 1 : 0;
 }
 
 static sb_status open_worker(struct worker *worker, sb_error *err)
@@ -209,11 +225,13 @@ static sb_status open_worker(struct worker *worker, sb_error *err)
         .eos = info->eos,
         .row_type = info->row_type,
         .max_slots = pool->batch,
+        .max_rows = info->max_rows / pool->batch,
+        .stop_window = stop_window(pool->config),
         .user = worker,
         .is_leaf = is_leaf,
         .is_stop = pool->config->n_stop > 0 ? is_stop : NULL,
     };
-    worker->work = alloc_array((size_t)pool->batch, sizeof *worker->work);
+    worker->work = alloc_zeroed((size_t)pool->batch, sizeof *worker->work);
     if (worker->work == NULL)
         return status_no_memory(err);
     const sb_status status = sb_session_open(&worker->session, pool->model, pool->batch, err);
@@ -237,20 +255,18 @@ static sb_status begin(struct worker *worker, const struct work *work, sb_error 
     if (status != SB_OK)
         return status;
     sb_error reason = {SB_OK, ""};
-    status = sb_session_begin(worker->session, slot, input->text != NULL ? input->text : "",
-                              input->size, &reason);
+    status = sb_session_begin(worker->session, slot, input->text, input->size, &reason);
     if (status == SB_OK) {
         worker->work[slot] = *work;
         worker->n_active++;
         return SB_OK;
     }
-    sb_error named;
-    status_fail(&named, status, "input %llu: %s", (unsigned long long)input->stream,
-                reason.message);
-    refuse_input(worker->pool, work->number, &named);
+    reason.status = status;
+    refuse_job(worker->pool, work, &reason);
     return sb_decoder_cancel(worker->decoder, slot, err);
 }
 
+/* One step of the model and of the search. */
 static sb_status step(struct worker *worker, sb_error *err)
 {
     const sb_model_info *const info = sb_model_get_info(worker->pool->model);
@@ -262,11 +278,41 @@ static sb_status step(struct worker *worker, sb_error *err)
         return status_fail(err, SB_ERR_MEMORY, "not enough memory for %d rows of %d scores", n,
                            info->vocab_size);
     sb_status status = sb_session_step(worker->session, n, parent, token, input, worker->rows, err);
-    if (status == SB_OK)
-        status = sb_decoder_advance(worker->decoder, worker->rows, (size_t)info->vocab_size, err);
-    return status;
+    if (status != SB_OK)
+        return status;
+    status = sb_decoder_advance(worker->decoder, worker->rows, (size_t)info->vocab_size, err);
+    /* These concern single slots, which say so when they are taken. */
+    return status == SB_ERR_MODEL || status == SB_ERR_LIMIT ? SB_OK : status;
 }
 
+/* Hands over the results, and the errors, of the slots that have finished. */
+static void collect(struct worker *worker)
+{
+    struct pool *const pool = worker->pool;
+    int32_t slot;
+    while ((slot = sb_decoder_finished(worker->decoder)) >= 0) {
+        const struct work work = worker->work[slot];
+        sb_error reason = {SB_OK, ""};
+        sb_result *const result = &pool->ring[work.number % pool->ring_size].result;
+        worker->work[slot].reading = NULL;
+        worker->n_active--;
+        if (sb_decoder_take(worker->decoder, slot, result, &reason) == SB_OK)
+            hand_over(pool, work.number);
+        else
+            refuse_job(pool, &work, &reason);
+    }
+}
+
+/* The step as a whole failed, and with it all jobs of this worker: the first of them will tell. */
+static void refuse_all(struct worker *worker, const sb_error *reason)
+{
+    for (int32_t slot = 0; slot < worker->pool->batch; slot++)
+        if (worker->work[slot].reading != NULL)
+            refuse_job(worker->pool, &worker->work[slot], reason);
+}
+
+/* Works until there are no more jobs. What fails before a job is begun is returned; after that it
+ * belongs to the job. */
 static sb_status work_on(struct worker *worker, sb_error *err)
 {
     struct pool *const pool = worker->pool;
@@ -278,16 +324,14 @@ static sb_status work_on(struct worker *worker, sb_error *err)
             status = begin(worker, &work, err);
         if (status != SB_OK || worker->n_active == 0)
             break;
-        status = step(worker, err);
-        int32_t slot;
-        while (status == SB_OK && (slot = sb_decoder_finished(worker->decoder)) >= 0) {
-            const uint64_t number = worker->work[slot].number;
-            status = sb_decoder_take(worker->decoder, slot,
-                                     &pool->ring[number % pool->ring_size].result, err);
-            worker->n_active--;
-            if (status == SB_OK)
-                hand_over(pool, number);
+        sb_error reason = {SB_OK, ""};
+        const sb_status stepped = step(worker, &reason);
+        if (stepped != SB_OK) {
+            reason.status = stepped;
+            refuse_all(worker, &reason);
+            break;
         }
+        collect(worker);
     }
     return status;
 }
@@ -313,6 +357,12 @@ void sb_plan_default(sb_plan *plan)
     *plan = (sb_plan){.n_draws = 1, .threads = 1, .batch = 16};
 }
 
+/* Most rows that one job asks for at once; reject keeps to what there is. */
+static int64_t rows_of_job(const sb_config *config)
+{
+    return (int64_t)config->k + (config->method == SB_METHOD_SBS && config->kappa ? 1 : 0);
+}
+
 static sb_status check_plan(const sb_model *model, const sb_config *config, struct pool *pool,
                             sb_error *err)
 {
@@ -323,26 +373,28 @@ static sb_status check_plan(const sb_model *model, const sb_config *config, stru
     if (plan->batch < 1 || plan->batch > MOST_BATCH)
         return status_fail(err, SB_ERR_ARGUMENT, "batch is %d; expected 1 to %d", plan->batch,
                            MOST_BATCH);
-    if (plan->n_draws < 1 || plan->n_temperatures < 1 ||
-        plan->n_draws > UINT64_MAX / plan->n_temperatures)
-        return status_fail(err, SB_ERR_ARGUMENT, "draws is %llu; expected at least 1",
-                           (unsigned long long)plan->n_draws);
-    for (size_t i = 0; i < config->n_ban; i++)
-        if (config->ban[i] < 0 || config->ban[i] >= sb_model_get_info(model)->vocab_size)
-            return status_fail(err, SB_ERR_ARGUMENT, "ban: the model has no token %d",
-                               config->ban[i]);
-    pool->batch = plan->batch;
-    const int32_t most = sb_model_get_info(model)->max_rows;
-    if (most > 0) {
-        const int64_t rows =
-            (int64_t)config->k + (config->method == SB_METHOD_SBS && config->kappa ? 1 : 0);
-        if (rows > most)
-            return status_fail(err, SB_ERR_LIMIT,
-                               "k = %d needs %lld rows at once; the model allows %d", config->k,
-                               (long long)rows, most);
-        if (pool->batch > most / rows)
-            pool->batch = (int32_t)(most / rows);
+    if (plan->n_temperatures < 1)
+        return status_fail(err, SB_ERR_ARGUMENT, "the list of temperatures is empty");
+    for (size_t i = 0; i < plan->n_temperatures; i++) {
+        const sb_status status = config_check_temperature(plan->temperatures[i], err);
+        if (status != SB_OK)
+            return status;
     }
+    if (plan->n_draws < 1 || plan->n_draws > UINT64_MAX / plan->n_temperatures ||
+        plan->n_draws - 1 > UINT64_MAX - plan->first_draw)
+        return status_fail(
+            err, SB_ERR_ARGUMENT,
+            "draws is %llu from %llu on; expected at least 1, and numbers below 2^64",
+            (unsigned long long)plan->n_draws, (unsigned long long)plan->first_draw);
+    if (config->n_stop > 0 && sb_model_token_text(model, 0) == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "stop strings need text, and the tokens of this model have none");
+    pool->batch = plan->batch;
+    const sb_model_info *const info = sb_model_get_info(model);
+    if (info->max_rows > 0 && (int64_t)info->max_rows / pool->batch < rows_of_job(config))
+        pool->batch = (int32_t)((int64_t)info->max_rows / rows_of_job(config));
+    if (pool->batch < 1)
+        pool->batch = 1; /* the decoder says why that is too much */
     return SB_OK;
 }
 

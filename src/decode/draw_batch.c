@@ -38,6 +38,11 @@ sb_status sb_draw_batch(const sb_model *model, const sb_input *inputs, size_t n_
 {
     if (n_inputs > 0 && (inputs == NULL || results == NULL))
         return status_fail(err, SB_ERR_ARGUMENT, "sb_draw_batch: inputs and results expected");
+    if (plan == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_draw_batch: a plan expected");
+    const size_t n_temperatures = plan->temperatures != NULL ? plan->n_temperatures : 1;
+    for (size_t i = 0; i < n_inputs * n_temperatures * plan->n_draws; i++)
+        result_clear(results[i]);
     struct list list = {inputs, n_inputs, 0, results, 0};
     const sb_pipe pipe = {&list, give_input, keep_result, NULL};
     const sb_status status = sb_draw_all(model, config, plan, &pipe, err);

@@ -133,7 +133,7 @@ sb_status result_build(sb_decoder *decoder, struct slot *slot)
             isnan(result->kappa) ? NAN : logspace_weight(entry->phi, result->kappa);
     }
     if (decoder->method->has_log_p_draw && slot->now.n > 0)
-        result->log_p_draw =
-            logspace_plackett_luce(&result->sequences[0].log_p, slot->now.n, sizeof(sb_sequence));
+        result->log_p_draw = logspace_plackett_luce(&result->sequences[0].log_p, slot->now.n,
+                                                    sizeof(sb_sequence), result->exhausted);
     return SB_OK;
 }

@@ -58,8 +58,6 @@ static sb_status expand_samples(sb_decoder *decoder, struct slot *slot, sb_error
             decode_push_child(decoder, slot, choices[i].entry, choices[i].token, NAN);
         if (status != SB_OK)
             return status;
-        struct entry *const child = &slot->next.entries[slot->next.n - 1];
-        child->tag = slot->now.entries[choices[i].entry].tag;
     }
     /* Finished samples leave the beam, so that it holds what grows. */
     size_t n_live = 0;
@@ -136,7 +134,7 @@ static sb_status pack_paths(sb_decoder *decoder, struct slot *slot, size_t first
     size_t n = 0, capacity = 0;
     sb_status status = SB_OK;
     for (size_t i = first; i < slot->found.n && status == SB_OK; i++) {
-        const int32_t length = decode_read_path(decoder, slot, slot->found.entries[i].path);
+        const int32_t length = decode_read_path(decoder, slot, slot->found.entries[i].path, 0);
         status = length < 0
                      ? SB_ERR_MEMORY
                      : alloc_reserve(&tokens, &capacity, n + (size_t)length + 1, sizeof *tokens);
@@ -150,8 +148,10 @@ static sb_status pack_paths(sb_decoder *decoder, struct slot *slot, size_t first
     const int32_t *from = tokens;
     for (size_t i = first; i < slot->found.n && status == SB_OK; i++) {
         const int32_t length = *from++;
-        status = alloc_reserve(&slot->path, &slot->path_capacity, slot->n_path + (size_t)length,
-                               sizeof *slot->path);
+        status = slot->n_path + (size_t)length > INT32_MAX
+                     ? SB_ERR_MEMORY
+                     : alloc_reserve(&slot->path, &slot->path_capacity,
+                                     slot->n_path + (size_t)length, sizeof *slot->path);
         int32_t previous = -1;
         for (int32_t j = 0; j < length && status == SB_OK; j++) {
             slot->path[slot->n_path] = (struct path_step){*from++, previous};
@@ -197,7 +197,9 @@ static sb_status finish_reject(sb_decoder *decoder, struct slot *slot)
 
     slot->round_first += slot->round_size;
     if (slot->found.n < k && slot->round_first < decoder->config.max_samples) {
-        const uint64_t most = k > LARGEST_ROUND ? k : LARGEST_ROUND;
+        uint64_t most = k > LARGEST_ROUND ? k : LARGEST_ROUND;
+        if (decoder->spec.max_rows > 0 && most > (uint64_t)decoder->spec.max_rows)
+            most = (uint64_t)decoder->spec.max_rows;
         return start_round(decoder, slot,
                            2 * slot->round_size < most ? 2 * slot->round_size : most);
     }

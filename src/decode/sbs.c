@@ -15,35 +15,13 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "decode/decode.h"
+#include "decode/select.h"
 #include "math/logspace.h"
 
 enum { MOST_NODES = 1000000 }; /* of an explicit tree */
 
-/* The heap of streams lives in decoder->candidates: the score is the value of a stream's next
- * child. */
-static bool head_before(const struct candidate *a, const struct candidate *b)
-{
-    return a->score > b->score || (a->score == b->score && a->entry < b->entry);
-}
-
-static void sift_down(struct candidate *heap, size_t n, size_t i)
-{
-    const struct candidate moved = heap[i];
-    for (;;) {
-        size_t child = 2 * i + 1;
-        if (child >= n)
-            break;
-        if (child + 1 < n && head_before(&heap[child + 1], &heap[child]))
-            child++;
-        if (!head_before(&heap[child], &moved))
-            break;
-        heap[i] = heap[child];
-        i = child;
-    }
-    heap[i] = moved;
-}
-
-/* Where the merge begins: the value of each entry's best child, or of the leaf itself. */
+/* Where the merge begins: a heap of streams, in decoder->candidates, whose score is the value of
+ * the best child of an entry, or of the leaf itself. */
 static sb_status open_streams(sb_decoder *decoder, const struct slot *slot, bool afresh)
 {
     const size_t n = slot->now.n;
@@ -66,7 +44,7 @@ static sb_status open_streams(sb_decoder *decoder, const struct slot *slot, bool
         decoder->candidates[i] = (struct candidate){value, (int32_t)i, -1};
     }
     for (size_t i = n / 2; i-- > 0;)
-        sift_down(decoder->candidates, n, i);
+        select_sift_down(decoder->candidates, n, i, select_before);
     return SB_OK;
 }
 
@@ -99,7 +77,7 @@ static sb_status merge(sb_decoder *decoder, struct slot *slot, size_t width, boo
         heap[0].score = next;
         if (next == -INFINITY)
             heap[0] = heap[--n];
-        sift_down(heap, n, 0);
+        select_sift_down(heap, n, 0, select_before);
     }
     return status;
 }

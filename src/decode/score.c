@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "decode/decode.h"
 #include "math/row.h"
 #include "sbeam/draw.h"
 
@@ -29,7 +30,7 @@ static sb_status score_tokens(sb_session *session, const sb_model_info *info, st
         if (status != SB_OK)
             return status;
         if (!row_open(row, scores, 1))
-            return status_fail(err, SB_ERR_MODEL, "step %d: the row is not a distribution", i + 1);
+            return decode_refuse_row(row, i + 1, 0, err);
         token = tokens[i];
         parent = 0;
         token_log_p[i] = row_log_p(row, token);
@@ -50,15 +51,19 @@ sb_status sb_score(const sb_model *model, const char *input, size_t size, const 
     const size_t element = info->row_type == SB_ROW_FLOAT ? sizeof(float) : sizeof(double);
     void *const scores = alloc_array((size_t)info->vocab_size, element);
     void *const scratch = alloc_array(1, row_scratch_size(info->vocab_size));
-    if (scores == NULL || scratch == NULL) {
+    double *const log_p = alloc_array((size_t)n_tokens, sizeof *log_p);
+    if (scores == NULL || scratch == NULL || log_p == NULL) {
         status = status_no_memory(err);
     } else {
         struct row row;
         row_init(&row, info->vocab_size, info->row_type, scratch);
-        status = sb_session_begin(session, 0, input != NULL ? input : "", size, err);
+        status = sb_session_begin(session, 0, input, size, err);
         if (status == SB_OK)
-            status = score_tokens(session, info, &row, scores, tokens, n_tokens, token_log_p, err);
+            status = score_tokens(session, info, &row, scores, tokens, n_tokens, log_p, err);
+        if (status == SB_OK && n_tokens > 0)
+            memcpy(token_log_p, log_p, (size_t)n_tokens * sizeof *log_p);
     }
+    alloc_free(log_p);
     alloc_free(scratch);
     alloc_free(scores);
     sb_session_close(session);

@@ -9,22 +9,10 @@ bool select_before(const struct candidate *a, const struct candidate *b)
     return a->entry != b->entry ? a->entry < b->entry : a->token < b->token;
 }
 
-/* Restores the heap below i: each item is worse than those under it. */
-static void sift_down(struct candidate *items, size_t n, size_t i)
+/* The top of a shortlist is its worst. */
+static bool is_worse(const struct candidate *a, const struct candidate *b)
 {
-    const struct candidate moved = items[i];
-    for (;;) {
-        size_t child = 2 * i + 1;
-        if (child >= n)
-            break;
-        if (child + 1 < n && select_before(&items[child], &items[child + 1]))
-            child++;
-        if (!select_before(&moved, &items[child]))
-            break;
-        items[i] = items[child];
-        i = child;
-    }
-    items[i] = moved;
+    return select_before(b, a);
 }
 
 void select_offer(struct shortlist *list, struct candidate candidate)
@@ -32,7 +20,7 @@ void select_offer(struct shortlist *list, struct candidate candidate)
     if (list->n == list->most) {
         if (list->n > 0 && select_before(&candidate, &list->items[0])) {
             list->items[0] = candidate;
-            sift_down(list->items, list->n, 0);
+            select_sift_down(list->items, list->n, 0, is_worse);
         }
         return;
     }
@@ -51,7 +39,7 @@ void select_sort(struct shortlist *list)
         const struct candidate worst = list->items[0];
         list->items[0] = list->items[n - 1];
         list->items[n - 1] = worst;
-        sift_down(list->items, n - 1, 0);
+        select_sift_down(list->items, n - 1, 0, is_worse);
     }
 }
 

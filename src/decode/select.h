@@ -11,6 +11,26 @@ struct shortlist {
     size_t n, most;
 };
 
+/* Restores a heap below place i: `above` tells which of two belongs nearer to the top. */
+static inline void select_sift_down(struct candidate *items, size_t n, size_t i,
+                                    bool (*above)(const struct candidate *,
+                                                  const struct candidate *))
+{
+    const struct candidate moved = items[i];
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child >= n)
+            break;
+        if (child + 1 < n && above(&items[child + 1], &items[child]))
+            child++;
+        if (!above(&items[child], &moved))
+            break;
+        items[i] = items[child];
+        i = child;
+    }
+    items[i] = moved;
+}
+
 /* Higher score first, then the lower place on the beam, then the lower id. */
 bool select_before(const struct candidate *a, const struct candidate *b);
 

@@ -1,4 +1,4 @@
-/* The children of a node, best first (DESIGN: lazy children).
+/* The children of a node, best first.
  *
  * Given a node's log-probability phi, its perturbed log-probability g and its row of conditional
  * probabilities: the best child has exactly the value g and is child j with probability p_j,

@@ -119,13 +119,14 @@ static inline vdouble load_double(const double *x, size_t left)
 
 /* What the weights of a row are made with. */
 struct exponent {
-    vfloat slope; /* log2(e) / T, at most 2^100: far beyond, all but the best have weight zero */
+    vfloat slope; /* log2(e) / T, kept within 2^-120 .. 2^100: at either end the weights are those
+                   * of T = 0 and T = infinity for all logits that a float can tell apart */
     vfloat least; /* the d that gives n = -127 */
 };
 
 static inline struct exponent exponent_of(double inv_t)
 {
-    const double slope = fmin(1.4426950408889634 * inv_t, 0x1p100);
+    const double slope = fmin(fmax(1.4426950408889634 * inv_t, 0x1p-120), 0x1p100);
     return (struct exponent){splat_float((float)slope), splat_float((float)(-127 / slope))};
 }
 

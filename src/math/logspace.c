@@ -16,27 +16,7 @@ double logspace_add(double a, double b)
 {
     const double high = a > b ? a : b;
     const double low = a > b ? b : a;
-    return low == -INFINITY ? high : high + log1p(exp(low - high));
-}
-
-double logspace_sum(const double *x, size_t n)
-{
-    double top = -INFINITY;
-    for (size_t i = 0; i < n; i++)
-        top = x[i] > top ? x[i] : top;
-    if (top == -INFINITY)
-        return top;
-    /* The largest term is 1; the others go through log1p, so that a sum just above it keeps them.
-     */
-    double rest = 0;
-    int counted = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (x[i] == top && !counted)
-            counted = 1;
-        else
-            rest += exp(x[i] - top);
-    }
-    return top + log1p(rest);
+    return low == -INFINITY ? high : high + logspace_log1pexp(low - high);
 }
 
 double logspace_gumbel(double phi, double u)
@@ -69,14 +49,14 @@ static double strided(const double *x, size_t i, size_t stride)
     return *(const double *)(const void *)((const char *)x + i * stride);
 }
 
-double logspace_plackett_luce(const double *log_p, size_t n, size_t stride)
+double logspace_plackett_luce(const double *log_p, size_t n, size_t stride, bool is_all)
 {
     /* The sum of log p_i - log(mass not drawn before i). Backwards, that mass is what is never
      * drawn plus what is still to come: sums of positive terms, from the smallest set on. */
-    double all = -INFINITY;
-    for (size_t i = 0; i < n; i++)
-        all = logspace_add(all, strided(log_p, i, stride));
-    double left = all < 0 ? logspace_log1mexp(all) : -INFINITY;
+    double drawn = -INFINITY;
+    for (size_t i = 0; i < n && !is_all; i++)
+        drawn = logspace_add(drawn, strided(log_p, i, stride));
+    double left = !is_all && drawn < 0 ? logspace_log1mexp(drawn) : -INFINITY;
     double total = 0;
     for (size_t i = n; i-- > 0;) {
         left = logspace_add(left, strided(log_p, i, stride));

@@ -5,6 +5,7 @@
 #ifndef MATH_LOGSPACE_H
 #define MATH_LOGSPACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* log(1 - e^a), a <= 0. */
@@ -13,8 +14,6 @@ double logspace_log1mexp(double a);
 double logspace_log1pexp(double a);
 /* log(e^a + e^b). */
 double logspace_add(double a, double b);
-/* log sum e^x_i; -inf for n = 0. */
-double logspace_sum(const double *x, size_t n);
 
 /* A Gumbel variable of location phi: phi - log(-log u), u in (0, 1). */
 double logspace_gumbel(double phi, double u);
@@ -23,7 +22,7 @@ double logspace_truncated_gumbel(double phi, double bound, double u);
 /* log p / q with log p = phi and q = 1 - exp(-exp(phi - kappa)) (appendix C). */
 double logspace_weight(double phi, double kappa);
 /* log-probability of n items drawn in this order without replacement (Theorem 1); the log_p of the
- * next item is `stride` bytes further. */
-double logspace_plackett_luce(const double *log_p, size_t n, size_t stride);
+ * next item is `stride` bytes further. is_all: nothing else could have been drawn. */
+double logspace_plackett_luce(const double *log_p, size_t n, size_t stride, bool is_all);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -12,7 +13,9 @@
 #include "math/logspace.h"
 #include "math/noise.h"
 
-enum { MOST_ITEMS = 10000000 };
+enum { MOST_ITEMS = INT32_MAX - 1 };
+
+static const double LARGEST = 1e12; /* a log-weight beyond it leaves no digits for the noise */
 
 struct sb_topk {
     struct noise_key key;
@@ -98,15 +101,17 @@ sb_status sb_topk_push(sb_topk *topk, double log_weight, int32_t *slot, sb_error
 {
     if (topk == NULL || slot == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "sb_topk_push: sampler and slot expected");
-    if (!(log_weight < INFINITY))
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "the log-weight of item %llu is %g; expected a number below infinity",
-                           (unsigned long long)topk->n_pushed, log_weight);
     if (log_weight == -INFINITY) {
         topk->n_pushed++;
         *slot = -1;
         return SB_OK;
     }
+    if (!(fabs(log_weight) <= LARGEST))
+        return status_fail(
+            err, SB_ERR_ARGUMENT,
+            "the log-weight of item %llu is %g; expected -inf, or a number of at most "
+            "%g either way",
+            (unsigned long long)topk->n_pushed, log_weight, LARGEST);
     sb_topk_item item = {
         .index = topk->n_pushed,
         .log_p = log_weight,
@@ -146,14 +151,15 @@ sb_status sb_topk_items(sb_topk *topk, const sb_topk_item **items, int32_t *n_it
     if (alloc_reserve(&topk->sorted, &topk->sorted_capacity, topk->n, sizeof *topk->sorted) !=
         SB_OK)
         return status_no_memory(err);
+    if (topk->n > 0) {
+        memcpy(topk->sorted, topk->heap, topk->n * sizeof *topk->sorted);
+        qsort(topk->sorted, topk->n, sizeof *topk->sorted, compare_items);
+    }
     const double log_total = topk->top + log(topk->scaled_sum);
     for (size_t i = 0; i < topk->n; i++) {
-        topk->sorted[i] = topk->heap[i];
         topk->sorted[i].log_p -= log_total;
         topk->sorted[i].g -= log_total;
     }
-    if (topk->n > 0)
-        qsort(topk->sorted, topk->n, sizeof *topk->sorted, compare_items);
     const size_t n = topk->n < topk->k ? topk->n : topk->k;
     *kappa = topk->n > topk->k ? topk->sorted[topk->k].g : -INFINITY;
     for (size_t i = 0; i < n; i++)
@@ -163,9 +169,9 @@ sb_status sb_topk_items(sb_topk *topk, const sb_topk_item **items, int32_t *n_it
     return SB_OK;
 }
 
-double sb_plackett_luce_log_p(const double *log_p, size_t n)
+double sb_plackett_luce_log_p(const double *log_p, size_t n, bool is_all)
 {
-    return logspace_plackett_luce(log_p, n, sizeof *log_p);
+    return logspace_plackett_luce(log_p, n, sizeof *log_p, is_all);
 }
 
 double sb_log_weight(double log_p, double kappa)

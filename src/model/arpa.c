@@ -101,7 +101,7 @@ static void fill_row(const arpa_model *model, const int32_t *state, double *rest
     }
 }
 
-static sb_status session_open(void *self, int32_t max_inputs, void **opened, sb_error *err)
+static sb_status session_open(const void *self, int32_t max_inputs, void **opened, sb_error *err)
 {
     session *const s = alloc_zeroed(1, sizeof *s);
     if (s == NULL)
@@ -198,19 +198,19 @@ static sb_status step(void *opened, int32_t n_rows, const int32_t *parent, const
     return SB_OK;
 }
 
-static const char *token_text(void *self, int32_t token)
+static const char *token_text(const void *self, int32_t token)
 {
     const arpa_model *const m = self;
     return vocab_text(&m->words, token);
 }
 
-static int32_t find_token(void *self, const char *text, size_t size)
+static int32_t find_token(const void *self, const char *text, size_t size)
 {
     const arpa_model *const m = self;
     return vocab_find(&m->words, text, size);
 }
 
-static void describe(void *self, sb_describe_fn say, void *user)
+static void describe(const void *self, sb_describe_fn say, void *user)
 {
     const arpa_model *const m = self;
     char name[32], number[32];

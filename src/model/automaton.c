@@ -82,7 +82,7 @@ static const automaton_edge *find_edge(const automaton *machine, int32_t state, 
     return found ? &machine->edges[low] : NULL;
 }
 
-static sb_status session_open(void *self, int32_t max_inputs, void **opened, sb_error *err)
+static sb_status session_open(const void *self, int32_t max_inputs, void **opened, sb_error *err)
 {
     session *const s = alloc_zeroed(1, sizeof *s);
     if (s == NULL)
@@ -182,19 +182,19 @@ static bool is_leaf(void *opened, int32_t row, int32_t token)
     return edge != NULL && edge->next == AUTOMATON_LEAF;
 }
 
-static const char *token_text(void *self, int32_t token)
+static const char *token_text(const void *self, int32_t token)
 {
     const automaton *const m = self;
     return vocab_text(&m->words, token);
 }
 
-static int32_t find_token(void *self, const char *text, size_t size)
+static int32_t find_token(const void *self, const char *text, size_t size)
 {
     const automaton *const m = self;
     return vocab_find(&m->words, text, size);
 }
 
-static void describe(void *self, sb_describe_fn say, void *user)
+static void describe(const void *self, sb_describe_fn say, void *user)
 {
     const automaton *const m = self;
     char number[32];

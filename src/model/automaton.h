@@ -47,4 +47,11 @@ sb_status automaton_add_state(automaton *machine, size_t n_edges, int32_t *state
 /* Makes the model. The machine belongs to it on success, and stays the caller's on failure. */
 sb_status automaton_finish(automaton *machine, sb_model **model, sb_error *err);
 
+/* Whether the probabilities of a state sum to 1, but for the few digits that they are written with.
+ */
+static inline bool automaton_is_one(long double sum)
+{
+    return sum >= 1 - 1e-6L && sum <= 1 + 1e-6L;
+}
+
 #endif

@@ -37,6 +37,7 @@ struct sb_model {
     sb_model_ops ops;
     sb_model_info info;
     void *self;
+    char *marker; /* of subword pieces, or NULL; owned */
 };
 
 /* sb_model_open for a file in memory (not compressed), which is not needed any more afterwards.

@@ -14,9 +14,6 @@
 #include "model/backend.h"
 #include "text/utf8.h"
 
-/* A row may miss 1 by this much: probabilities are written with few digits. */
-static const long double sum_tolerance = 1e-6L;
-
 static sb_status fail_at(const json_doc *doc, const json_t *container, sb_error *err,
                          const char *what, const char *about)
 {
@@ -82,7 +79,7 @@ static sb_status read_row(const json_doc *doc, automaton *machine, const json_t 
         machine->edges[first + (size_t)t] = (automaton_edge){
             .token = t, .next = t == machine->eos ? AUTOMATON_LEAF : next, .log_p = log(p)};
     }
-    if (!(fabsl(sum - 1) <= sum_tolerance))
+    if (!automaton_is_one(sum))
         return status_fail(err, SB_ERR_FORMAT,
                            "%s:%zu: '%.*s': the probabilities sum to %.9Lg, expected 1", doc->name,
                            json_doc_line(doc, row), utf8_excerpt(owner, strlen(owner)), owner, sum);

@@ -140,17 +140,17 @@ sb_status sb_model_open_custom(sb_model **model, const sb_model_ops *ops, const 
     if (info->kind == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "a model needs a kind");
     if (info->vocab_size < 1)
-        return status_fail(err, SB_ERR_ARGUMENT, "vocab_size is %d, but must be at least 1",
+        return status_fail(err, SB_ERR_ARGUMENT, "vocab_size is %d; expected at least 1",
                            (int)info->vocab_size);
     if (info->eos < -1 || info->eos >= info->vocab_size)
-        return status_fail(err, SB_ERR_ARGUMENT, "eos is %d, but must be in -1 .. %d",
-                           (int)info->eos, (int)info->vocab_size - 1);
+        return status_fail(err, SB_ERR_ARGUMENT, "eos is %d; expected in -1 .. %d", (int)info->eos,
+                           (int)info->vocab_size - 1);
     if (info->row_type != SB_ROW_FLOAT && info->row_type != SB_ROW_DOUBLE)
         return status_fail(err, SB_ERR_ARGUMENT, "row_type is neither float nor double");
     if (info->max_rows < 0)
-        return status_fail(err, SB_ERR_ARGUMENT, "max_rows is %d, but must be 0 or more",
+        return status_fail(err, SB_ERR_ARGUMENT, "max_rows is %d; expected 0 or more",
                            (int)info->max_rows);
-    sb_model *const m = alloc_array(1, sizeof *m);
+    sb_model *const m = alloc_zeroed(1, sizeof *m);
     if (m == NULL)
         return status_no_memory(err);
     *m = (sb_model){.ops = *ops, .info = *info, .self = self};
@@ -164,6 +164,7 @@ void sb_model_close(sb_model *model)
         return;
     if (model->ops.close != NULL)
         model->ops.close(model->self);
+    alloc_free(model->marker);
     alloc_free(model);
 }
 
@@ -228,6 +229,35 @@ sb_status sb_model_encode(const sb_model *model, const char *text, size_t size, 
     return SB_OK;
 }
 
+sb_status sb_model_set_marker(sb_model *model, const char *marker, sb_error *err)
+{
+    if (model == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_set_marker: a model expected");
+    char *copy = NULL;
+    if (marker != NULL && marker[0] != '\0') {
+        copy = alloc_text(marker, strlen(marker));
+        if (copy == NULL)
+            return status_no_memory(err);
+    }
+    alloc_free(model->marker);
+    model->marker = copy;
+    return SB_OK;
+}
+
+/* "mam@@ mal" -> "mammal"; a mark at the very end goes too. */
+static void join_pieces(char *text, const char *marker)
+{
+    const size_t length = strlen(marker);
+    char *to = text;
+    for (const char *from = text; *from != '\0';) {
+        if (strncmp(from, marker, length) == 0 && (from[length] == ' ' || from[length] == '\0'))
+            from += length + (from[length] == ' ');
+        else
+            *to++ = *from++;
+    }
+    *to = '\0';
+}
+
 sb_status sb_model_decode(const sb_model *model, const int32_t *tokens, int32_t n_tokens,
                           char **text, sb_error *err)
 {
@@ -258,6 +288,8 @@ sb_status sb_model_decode(const sb_model *model, const int32_t *tokens, int32_t 
         return status_no_memory(err);
     }
     joined[size] = '\0';
+    if (model->marker != NULL)
+        join_pieces(joined, model->marker);
     *text = joined;
     return SB_OK;
 }

@@ -19,7 +19,7 @@ sb_status sb_session_open(sb_session **session, const sb_model *model, int32_t m
     if (session == NULL || model == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "sb_session_open: an argument is NULL");
     if (max_inputs < 1)
-        return status_fail(err, SB_ERR_ARGUMENT, "max_inputs is %d, but must be at least 1",
+        return status_fail(err, SB_ERR_ARGUMENT, "max_inputs is %d; expected at least 1",
                            (int)max_inputs);
     sb_session *const s = alloc_zeroed(1, sizeof *s);
     if (s == NULL)
@@ -49,7 +49,7 @@ sb_status sb_session_begin(sb_session *session, int32_t input, const char *text,
     if (session == NULL || (text == NULL && size > 0))
         return status_fail(err, SB_ERR_ARGUMENT, "sb_session_begin: an argument is NULL");
     if (input < 0 || input >= session->max_inputs)
-        return status_fail(err, SB_ERR_ARGUMENT, "input is %d, but must be in 0 .. %d", (int)input,
+        return status_fail(err, SB_ERR_ARGUMENT, "input is %d; expected 0 to %d", (int)input,
                            (int)session->max_inputs - 1);
     const sb_model *const model = session->model;
     if (model->ops.begin != NULL)
@@ -68,15 +68,15 @@ static sb_status check_row(const sb_session *session, int32_t i, int32_t parent,
                            "row %d: parent is %d, but the previous step had %d rows", (int)i,
                            (int)parent, (int)session->n_rows);
     if (token < -1 || token >= session->model->info.vocab_size)
-        return status_fail(err, SB_ERR_ARGUMENT, "row %d: token is %d, but must be in 0 .. %d",
-                           (int)i, (int)token, (int)session->model->info.vocab_size - 1);
+        return status_fail(err, SB_ERR_ARGUMENT, "row %d: token is %d; expected 0 to %d", (int)i,
+                           (int)token, (int)session->model->info.vocab_size - 1);
     if ((parent == -1) != (token == -1))
         return status_fail(err, SB_ERR_ARGUMENT,
                            "row %d: parent is %d and token %d, but both are -1 or neither", (int)i,
                            (int)parent, (int)token);
     if (input < 0 || input >= session->max_inputs)
-        return status_fail(err, SB_ERR_ARGUMENT, "row %d: input is %d, but must be in 0 .. %d",
-                           (int)i, (int)input, (int)session->max_inputs - 1);
+        return status_fail(err, SB_ERR_ARGUMENT, "row %d: input is %d; expected 0 to %d", (int)i,
+                           (int)input, (int)session->max_inputs - 1);
     return SB_OK;
 }
 
@@ -86,8 +86,7 @@ sb_status sb_session_step(sb_session *session, int32_t n_rows, const int32_t *pa
     if (session == NULL || parent == NULL || token == NULL || input == NULL || rows == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "sb_session_step: an argument is NULL");
     if (n_rows < 1)
-        return status_fail(err, SB_ERR_ARGUMENT, "n_rows is %d, but must be at least 1",
-                           (int)n_rows);
+        return status_fail(err, SB_ERR_ARGUMENT, "n_rows is %d; expected at least 1", (int)n_rows);
     const sb_model *const model = session->model;
     if (model->info.max_rows > 0 && n_rows > model->info.max_rows)
         return status_fail(err, SB_ERR_LIMIT, "%d rows at once, but the model takes at most %d",

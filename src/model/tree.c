@@ -15,9 +15,6 @@
 #include "model/backend.h"
 #include "text/utf8.h"
 
-/* Siblings may miss 1 by this much: probabilities are written with few digits. */
-static const long double sum_tolerance = 1e-6L;
-
 typedef struct reading {
     const json_doc *doc;
     automaton *machine;
@@ -106,7 +103,7 @@ static sb_status read_node(const reading *r, json_t *children, const place *node
     }
     if (status != SB_OK)
         return status;
-    if (!(fabsl(sum - 1) <= sum_tolerance)) {
+    if (!automaton_is_one(sum)) {
         char what[80];
         snprintf(what, sizeof what, "the children sum to %.9Lg, expected 1", sum);
         return fail_at(r, children, node, what);
