@@ -2,6 +2,7 @@
 
 #include <gsl/gsl_cdf.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 size_t share_of(size_t n)
@@ -10,15 +11,24 @@ size_t share_of(size_t n)
     return share == NULL ? n : (size_t)((double)n * atof(share));
 }
 
+/* Whether a Poisson variable of this mean hardly ever reaches `found`. A mean of 1e-15 is as good as
+ * none: what must not happen may not happen once. */
+static bool is_too_many(double mean, double found)
+{
+    return found > 0 && (mean <= 0 || gsl_cdf_poisson_Q((unsigned)found - 1, mean) < FALSE_ALARM);
+}
+
 struct fit fit_counts(const double *probability, const double *count, size_t n_cells)
 {
     double total = 0, rest_p = 0, rest_n = 0, largest = 0;
+    bool impossible = false;
     for (size_t i = 0; i < n_cells; i++)
         total += count[i];
     struct fit fit = {.degrees = -1};
     for (size_t i = 0; i < n_cells; i++) {
         const double expected = total * probability[i];
         largest = fmax(largest, probability[i]);
+        impossible = impossible || (probability[i] == 0 && count[i] > 0);
         if (expected < 5) {
             rest_p += probability[i];
             rest_n += count[i];
@@ -31,9 +41,11 @@ struct fit fit_counts(const double *probability, const double *count, size_t n_c
     if (rest_p * total >= 5) {
         fit.statistic += (rest_n - total * rest_p) * (rest_n - total * rest_p) / (total * rest_p);
         fit.degrees++;
-    } else if (rest_n > 5 + 10 * sqrt(total * rest_p)) {
-        fit.statistic = INFINITY;
+    } else {
+        impossible = impossible || is_too_many(total * rest_p, rest_n);
     }
+    if (impossible)
+        fit.statistic = INFINITY;
     if (fit.degrees < 1) {
         fit.p_value = fit.statistic == INFINITY ? 0 : 1; /* one outcome: nothing can differ */
         return fit;
@@ -113,17 +125,40 @@ double ks_two_p_value(double *x, size_t n, double *y, size_t m)
     return kolmogorov_q(sqrt((double)n * (double)m / (double)(n + m)) * d);
 }
 
-double z_score(const double *x, size_t n, double expected)
+struct mean_test test_mean(const double *x, size_t n, double expected)
 {
     double mean = 0, square = 0;
     for (size_t i = 0; i < n; i++)
         mean += x[i] / (double)n;
     for (size_t i = 0; i < n; i++)
         square += (x[i] - mean) * (x[i] - mean) / (double)(n - 1);
-    return (mean - expected) / sqrt(square / (double)n);
+    const double error = sqrt(square / (double)n);
+    return (struct mean_test){(mean - expected) / error, error};
 }
 
 double gumbel_cdf(double x, const void *location)
 {
     return exp(-exp(-(x - *(const double *)location)));
+}
+
+double uniform_cdf(double x, const void *unused)
+{
+    (void)unused;
+    return x;
+}
+
+/* A distribution function rounds to 1 far out. */
+static int quarter_of(double u)
+{
+    return u < 1 ? (int)(4 * u) : 3;
+}
+
+struct fit fit_independence(const double *u, const double *v, size_t n)
+{
+    double count[16] = {0}, probability[16];
+    for (size_t i = 0; i < n; i++)
+        count[4 * quarter_of(u[i]) + quarter_of(v[i])]++;
+    for (int i = 0; i < 16; i++)
+        probability[i] = 1 / 16.0;
+    return fit_counts(probability, count, 16);
 }

@@ -7,7 +7,8 @@
 
 #define FALSE_ALARM 1e-6
 
-/* A goodness of fit to known probabilities. Cells with fewer than 5 expected counts are pooled. */
+/* A goodness of fit to known probabilities. Cells with fewer than 5 expected counts are pooled; a
+ * single count in a cell of probability 0 makes the statistic infinite. */
 struct fit {
     double statistic, p_value;
     int degrees;
@@ -25,10 +26,17 @@ struct fit fit_two_counts(const double *a, const double *b, size_t n_cells);
 double ks_p_value(double *x, size_t n, double (*cdf)(double x, const void *user), const void *user);
 double ks_two_p_value(double *x, size_t n, double *y, size_t m);
 
-/* (mean - expected) in standard errors of the mean. */
-double z_score(const double *x, size_t n, double expected);
+/* Whether pairs of uniforms on [0, 1] are uniform and independent: chi-square of 4 x 4 cells. */
+struct fit fit_independence(const double *u, const double *v, size_t n);
+
+struct mean_test {
+    double z;              /* (mean - expected) in standard errors */
+    double standard_error; /* of the mean: 5 of them are the smallest bias that is surely caught */
+};
+struct mean_test test_mean(const double *x, size_t n, double expected);
 
 double gumbel_cdf(double x, const void *location);
+double uniform_cdf(double x, const void *unused);
 
 /* Draws for a test that wants n of them: fewer under sanitizers, where SBEAM_TEST_SHARE (a number
  * of at most 1) asks for a part. */

@@ -87,22 +87,16 @@ static void leaves_have_gumbel_values(void **state)
         setup.config.k = leaves.n;
         open_table(&table, &setup, (size_t)leaves.n, n);
         run_sampler(&setup, NULL, n, keep_leaf_g, &table);
-        /* Independence first, since the other test sorts: 4 x 4 cells of the two ranks. */
         for (int a = 0; a < leaves.n; a++)
-            for (int b = 0; b < a; b++) {
-                double count[16] = {0}, probability[16];
-                for (size_t i = 0; i < n; i++) {
-                    const int x = (int)(4 * gumbel_cdf(table.column[a][i], &leaves.list[a].phi));
-                    const int y = (int)(4 * gumbel_cdf(table.column[b][i], &leaves.list[b].phi));
-                    count[4 * x + y]++;
-                }
-                for (int i = 0; i < 16; i++)
-                    probability[i] = 1 / 16.0;
-                assert_true(fit_counts(probability, count, 16).p_value > FALSE_ALARM);
-            }
+            for (size_t i = 0; i < n; i++)
+                table.column[a][i] = gumbel_cdf(table.column[a][i], &leaves.list[a].phi);
+        /* Independence first, since the other test sorts. */
         for (int a = 0; a < leaves.n; a++)
-            assert_true(ks_p_value(table.column[a], n, gumbel_cdf, &leaves.list[a].phi) >
-                        FALSE_ALARM);
+            for (int b = 0; b < a; b++)
+                assert_true(fit_independence(table.column[a], table.column[b], n).p_value >
+                            FALSE_ALARM);
+        for (int a = 0; a < leaves.n; a++)
+            assert_true(ks_p_value(table.column[a], n, uniform_cdf, NULL) > FALSE_ALARM);
         close_table(&table);
         sb_model_close((sb_model *)(uintptr_t)setup.model);
     }
@@ -136,8 +130,18 @@ static double kappa_cdf(double x, const void *user)
 
 static const int sizes[] = {1, 2, 5, 20};
 
+/* How far the mean of a sum of weights may be from the truth, in standard errors. At k = 1 the sum
+ * is cut off, and 5 of a normal law are passed 6e-7 of the time. At k = 2 it has P(sum > t) ~ t^-3,
+ * a variance but no third moment: the normal law is not yet reached in its tails, hence 5.5 there.
+ * From k = 3 on tails are light enough. */
+static double allowed_z(int k)
+{
+    return k == 2 ? 5.5 : 5;
+}
+
+/* means: of the sum of the weights, and of the estimate of the length. */
 static void check_values(struct setup *setup, sampler sample, int k, double p_values[2],
-                         double z_scores[2])
+                         struct mean_test means[2])
 {
     struct table table;
     const size_t n = share_of(DRAWS);
@@ -156,11 +160,11 @@ static void check_values(struct setup *setup, sampler sample, int k, double p_va
         }
         for (size_t i = 0; i < n; i++)
             table.column[2][i] *= table.column[1][i] <= 2;
-        z_scores[0] = z_score(table.column[2], n, expected);
-        z_scores[1] = 0;
+        means[0] = test_mean(table.column[2], n, expected);
+        means[1] = (struct mean_test){0, NAN};
     } else {
-        z_scores[0] = z_score(table.column[2], n, 1);
-        z_scores[1] = z_score(table.column[3], n, exact_mean(setup->leaves, length_of));
+        means[0] = test_mean(table.column[2], n, 1);
+        means[1] = test_mean(table.column[3], n, exact_mean(setup->leaves, length_of));
     }
     p_values[0] = ks_p_value(table.column[0], n, gumbel_cdf, &zero);
     p_values[1] = ks_p_value(table.column[1], n, kappa_cdf, &threshold);
@@ -174,13 +178,17 @@ static void values_have_their_laws(void **state)
     struct leaves leaves;
     open_wide_chain(&setup, &leaves);
     for (int i = 0; i < 4; i++) {
-        double p[2], z[2];
-        check_values(&setup, NULL, sizes[i], p, z);
+        double p[2];
+        struct mean_test means[2];
+        const double most = allowed_z(sizes[i]);
+        check_values(&setup, NULL, sizes[i], p, means);
         print_message("k = %2d: first g p = %.3g, kappa p = %.3g, weights %+.2f, estimate %+.2f "
-                      "standard errors\n",
-                      sizes[i], p[0], p[1], z[0], z[1]);
+                      "standard errors; catches a bias of %.2g in the sum of weights, %.2g in the "
+                      "length\n",
+                      sizes[i], p[0], p[1], means[0].z, means[1].z, most * means[0].standard_error,
+                      most * means[1].standard_error);
         assert_true(p[0] > FALSE_ALARM && p[1] > FALSE_ALARM);
-        assert_true(fabs(z[0]) < 5 && fabs(z[1]) < 5);
+        assert_true(fabs(means[0].z) < most && fabs(means[1].z) < most);
     }
     sb_model_close((sb_model *)(uintptr_t)setup.model);
 }
@@ -203,20 +211,23 @@ static void a_fixed_root_is_caught(void **state)
     struct setup setup;
     struct leaves leaves;
     uint64_t generator = 4;
-    double p[2], z[2];
+    double p[2];
+    struct mean_test means[2];
     open_wide_chain(&setup, &leaves);
     setup.state = &generator;
     for (int i = 0; i < 4; i++) {
-        check_values(&setup, sample_leaves, sizes[i], p, z);
-        assert_true(p[0] > FALSE_ALARM && p[1] > FALSE_ALARM && fabs(z[0]) < 5 && fabs(z[1]) < 5);
-        check_values(&setup, sample_with_root_zero, sizes[i], p, z);
+        const double most = allowed_z(sizes[i]);
+        check_values(&setup, sample_leaves, sizes[i], p, means);
+        assert_true(p[0] > FALSE_ALARM && p[1] > FALSE_ALARM);
+        assert_true(fabs(means[0].z) < most && fabs(means[1].z) < most);
+        check_values(&setup, sample_with_root_zero, sizes[i], p, means);
         print_message("root fixed at 0, k = %2d: first g p = %.3g, kappa p = %.3g, weights %+.1f "
                       "standard errors\n",
-                      sizes[i], p[0], p[1], z[0]);
+                      sizes[i], p[0], p[1], means[0].z);
         assert_true(p[0] < FALSE_ALARM);
         /* What it does to kappa and the weights fades with k: the error is of order 1 / k^2. */
         if (sizes[i] <= 5)
-            assert_true(p[1] < FALSE_ALARM && fabs(z[0]) > 5);
+            assert_true(p[1] < FALSE_ALARM && fabs(means[0].z) > most);
     }
     sb_model_close((sb_model *)(uintptr_t)setup.model);
 }

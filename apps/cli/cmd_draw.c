@@ -5,6 +5,7 @@
  * with their number. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/draw_writer.h"
@@ -57,6 +58,7 @@ typedef struct draw_request {
     const char **bans, **stops; /* owned arrays of the command line's strings */
     size_t n_bans, n_stops;
     bool is_jsonl;
+    bool has_batch;
 } draw_request;
 
 /* The work under way: where inputs come from and where results go. */
@@ -85,6 +87,7 @@ static int parse_own(draw_request *request, const options *parsed, int i)
     case DRAW_BAN: request->bans[request->n_bans++] = value; break;
     case DRAW_STOP: request->stops[request->n_stops++] = value; break;
     case DRAW_BATCH:
+        request->has_batch = true;
         code = cli_parse_whole("draw", "--batch", value, 1, 4096, &n);
         request->plan.batch = (int32_t)n;
         break;
@@ -116,8 +119,8 @@ static int read_line(draw_work *work, sb_input *input, sb_error *err)
     input_record record;
     sb_error problem;
     if (input_record_parse(reader->line, reader->size, false, &record, &problem) != SB_OK) {
-        cli_set_error(err, problem.status, "%s:%llu: %.400s", reader->name,
-                      (unsigned long long)reader->number, problem.message);
+        sb_error_set(err, problem.status, "%s:%llu: %.400s", reader->name,
+                     (unsigned long long)reader->number, problem.message);
         return -1;
     }
     if (record.has_stream)
@@ -165,7 +168,7 @@ static int take_result(void *user, const sb_input *input, const sb_result *resul
     }
     if (!output_flush_some(&work->writer.out)) {
         work->has_failed = true;
-        cli_set_error(&work->err, SB_ERR_STOPPED, "%s", ""); /* it has been reported */
+        sb_error_set(&work->err, SB_ERR_STOPPED, "%s", ""); /* it has been reported */
         return 1;
     }
     progress_step(&work->bar);
@@ -211,16 +214,19 @@ static int draw_all(const draw_request *request, options *parsed, const sb_model
     work.write = writers[parsed->format];
     work.writer = (draw_writer){.model = model,
                                 .config = &parsed->config,
-                                .marker = parsed->marker,
                                 .many_draws = request->plan.n_draws > 1,
                                 .term = terminal_look()};
+    draw_gather_settings(&work.writer);
     const uint64_t per_input = parsed->n_temperatures * request->plan.n_draws;
     progress_open(&work.bar, work.from == FROM_LINES       ? 0
                              : work.from == FROM_ARGUMENTS ? per_input * (uint64_t)parsed->n_args
                                                            : per_input);
+    sb_plan plan = request->plan;
+    if (work.from == FROM_LINES && !request->has_batch && isatty(STDIN_FILENO))
+        plan.batch = 1; /* somebody types, and waits for the answer to each line */
     const sb_pipe pipe = {&work, give_input, take_result, free_input};
     sb_error err;
-    const sb_status status = sb_draw_all(model, &parsed->config, &request->plan, &pipe, &err);
+    const sb_status status = sb_draw_all(model, &parsed->config, &plan, &pipe, &err);
     progress_close(&work.bar);
     const bool was_reported = work.has_failed && work.err.status == SB_ERR_STOPPED;
     if (!was_reported && !output_flush(&work.writer.out))
@@ -229,6 +235,7 @@ static int draw_all(const draw_request *request, options *parsed, const sb_model
         code = cli_error("draw", work.has_failed ? &work.err : &err);
     else if (status != SB_OK)
         code = EXIT_FAILED;
+    output_free(&work.writer.settings);
     output_free(&work.writer.out);
     line_reader_close(&work.reader);
     return code;
@@ -253,7 +260,7 @@ int cmd_draw(int argc, char **argv)
     code = i == OPTIONS_STOP ? parsed.exit_code : options_check(&parsed);
     if (i == OPTIONS_STOP || code != EXIT_FINE)
         goto done;
-    code = cli_open_model("draw", parsed.model, &model);
+    code = cli_open_model("draw", parsed.model, parsed.marker, &model);
     if (code != EXIT_FINE)
         goto done;
     ban_ids = cli_realloc(NULL, request.n_bans, sizeof(*ban_ids));

@@ -113,7 +113,7 @@ int cmd_info(int argc, char **argv)
         return cli_usage("info", "one model at a time");
     sb_model *model;
     const char *const path = parsed.n_args == 1 ? argv[1] : parsed.model;
-    const int code = cli_open_model("info", path, &model);
+    const int code = cli_open_model("info", path, NULL, &model);
     if (code != EXIT_FINE)
         return code;
     fact_list list = {0};

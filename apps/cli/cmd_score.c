@@ -73,7 +73,7 @@ static sb_status split_line(const line_reader *reader, input_record *record, sb_
     *record = (input_record){0};
     const char *const tab = memchr(reader->line, '\t', reader->size);
     if (tab == NULL) {
-        cli_set_error(err, SB_ERR_INPUT, "there is no tab between input and output");
+        sb_error_set(err, SB_ERR_INPUT, "there is no tab between input and output");
         return SB_ERR_INPUT;
     }
     record->input_size = (size_t)(tab - reader->line);
@@ -131,14 +131,14 @@ static sb_status complete_record(const score_work *work, input_record *record, s
     const int32_t vocab_size = sb_model_get_info(work->model)->vocab_size;
     for (int32_t i = 0; i < record->n_tokens; i++) {
         if (record->tokens[i] >= vocab_size) {
-            cli_set_error(err, SB_ERR_INPUT, "token %" PRId32 " is not below %" PRId32,
-                          record->tokens[i], vocab_size);
+            sb_error_set(err, SB_ERR_INPUT, "token %" PRId32 " is not below %" PRId32,
+                         record->tokens[i], vocab_size);
             return SB_ERR_INPUT;
         }
     }
     char *text;
     const sb_status status =
-        cli_decode(work->model, record->tokens, record->n_tokens, work->parsed->marker, &text, err);
+        sb_model_decode(work->model, record->tokens, record->n_tokens, &text, err);
     if (status != SB_OK)
         return status;
     record->output_size = strlen(text);
@@ -155,8 +155,8 @@ static sb_status score_one(const score_work *work, score_item *item)
     if (status != SB_OK)
         return status;
     if (work->max_len > 0 && record->n_tokens > work->max_len) {
-        cli_set_error(&item->err, SB_ERR_INPUT,
-                      "the output has %" PRId32 " tokens, more than --max-len", record->n_tokens);
+        sb_error_set(&item->err, SB_ERR_INPUT,
+                     "the output has %" PRId32 " tokens, more than --max-len", record->n_tokens);
         return SB_ERR_INPUT;
     }
     const int32_t eos = sb_model_get_info(work->model)->eos;
@@ -291,7 +291,7 @@ int cmd_score(int argc, char **argv)
     if (options_has(&parsed, "max-len"))
         work.max_len = parsed.config.max_len;
     sb_model *model;
-    int code = cli_open_model("score", parsed.model, &model);
+    int code = cli_open_model("score", parsed.model, parsed.marker, &model);
     if (code != EXIT_FINE)
         return code;
     sb_error err;

@@ -86,10 +86,11 @@ static int parse_own(shuf_work *work, int i, const char *value)
 /* Complains about the weight of the current line. */
 static int refuse_weight(const shuf_work *work, const char *why, const char *field)
 {
-    const char *const quote = field[0] != '\0' ? "'" : "";
-    return cli_failure("shuf", "%s:%" PRIu64 ": %s%s%.60s%s", work->reader.name,
-                       work->reader.number, why, field[0] != '\0' ? ": " : "", quote,
-                       field[0] != '\0' ? field : "");
+    if (field[0] == '\0')
+        return cli_failure("shuf", "%s:%" PRIu64 ": %s", work->reader.name, work->reader.number,
+                           why);
+    return cli_failure("shuf", "%s:%" PRIu64 ": %s: '%.60s'", work->reader.name,
+                       work->reader.number, why, field);
 }
 
 /* The log-weight of the current line. Returns the exit code. */
@@ -117,11 +118,14 @@ static int read_weight(const shuf_work *work, double *log_weight)
     const double value = strtod(text, &rest);
     rest += strspn(rest, " \r");
     if (rest == text || rest != text + (stop - field))
-        return refuse_weight(work, "the weight is not a number", text[0] != '\0' ? text : "empty");
+        return refuse_weight(work, text[0] != '\0' ? "the weight is not a number" : "no weight",
+                             text);
     if (isnan(value) || value == INFINITY || (!work->is_log && value < 0))
         return refuse_weight(work, "a weight must be finite and not negative", text);
     if (!work->is_log && value == 0 && errno == ERANGE)
         return refuse_weight(work, "the weight is too small; use --log-weights", text);
+    if (work->is_log && fabs(value) > 1e12 && value != -INFINITY)
+        return refuse_weight(work, "a log-weight beyond 1e12 leaves no room for the noise", text);
     *log_weight = work->is_log ? value : log(value);
     return EXIT_FINE;
 }
@@ -239,10 +243,14 @@ static int shuffle(shuf_work *work, const options *parsed)
         return cli_error("shuf", &err);
     int code = read_lines(work, topk);
     const uint64_t n_lines = work->reader.number;
-    if (code == EXIT_FINE && all && n_lines > 0) {
-        const int32_t k = n_lines > INT32_MAX ? INT32_MAX : (int32_t)n_lines;
-        if (sb_topk_open(&topk, k, seed, &err) != SB_OK)
-            return cli_error("shuf", &err);
+    if (code == EXIT_FINE && all) {
+        const uint64_t most = INT32_MAX - 1;
+        const uint64_t k = n_lines < 1 ? 1 : n_lines;
+        if (n_lines > most)
+            return cli_failure("shuf", "%s: more than %" PRIu64 " lines; ask for fewer with -n",
+                               work->reader.name, most);
+        if (sb_topk_open(&topk, (int32_t)k, seed, &err) != SB_OK)
+            return cli_failure("shuf", "%s", err.message);
         for (uint64_t i = 0; i < n_lines && code == EXIT_FINE; i++) {
             int32_t slot;
             if (sb_topk_push(topk, work->log_weights[i], &slot, &err) != SB_OK)

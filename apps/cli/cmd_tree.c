@@ -53,7 +53,7 @@ int cmd_tree(int argc, char **argv)
     if (code != EXIT_FINE)
         return code;
     sb_model *model;
-    code = cli_open_model("tree", parsed.model, &model);
+    code = cli_open_model("tree", parsed.model, parsed.marker, &model);
     if (code != EXIT_FINE)
         return code;
     const char *const path = parsed.model != NULL ? parsed.model : getenv("SBEAM_MODEL");

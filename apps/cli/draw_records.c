@@ -2,6 +2,7 @@
  * double. In JSON what a method lacks is null; in a table it is nan, and a threshold of -inf is
  * -inf. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/draw_writer.h"
@@ -28,11 +29,83 @@ static void put_word_key(output *out, const char *key, const char *word)
     output_char(out, '"');
 }
 
+sb_status draw_decode(const draw_writer *writer, const sb_sequence *sequence, char **text,
+                      sb_error *err)
+{
+    const sb_status status =
+        sb_model_decode(writer->model, sequence->tokens, sequence->n_tokens, text, err);
+    if (status != SB_OK || sequence->end != SB_END_STOP)
+        return status;
+    for (size_t i = 0; i < writer->config->n_stop; i++) {
+        char *const stop = strstr(*text, writer->config->stop[i]);
+        if (stop != NULL)
+            *stop = '\0'; /* what is left cannot hold a later one of an earlier string */
+    }
+    return SB_OK;
+}
+
+/* Options that a record has keys for anyway, or that do not change what is drawn. */
+static bool is_told(const draw_writer *writer, const sb_option *option, const char *value)
+{
+    static const char *const own[] = {"method", "k", "temperature", "seed", "kappa"};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        if (strcmp(option->name, own[i]) == 0)
+            return true;
+    const bool always =
+        writer->config->method == SB_METHOD_DIVERSE &&
+        (strcmp(option->name, "groups") == 0 || strcmp(option->name, "strength") == 0);
+    return strcmp(value, option->default_text) == 0 && !always;
+}
+
+/* ,"key":value with the dashes of an option's name as in identifiers. */
+static void put_setting(draw_writer *writer, const sb_option *option, const char *value)
+{
+    output *const out = &writer->settings;
+    output_text(out, ",\"");
+    for (const char *c = option->name; *c != '\0'; c++)
+        output_char(out, *c == '-' ? '_' : *c);
+    output_text(out, "\":");
+    if (strcmp(option->name, "groups") == 0 && writer->config->groups == 0)
+        output_unsigned(out, (uint64_t)writer->config->k);
+    else if (option->type == SB_OPTION_CHOICE)
+        output_json_string(out, value, strlen(value));
+    else
+        output_text(out, value);
+}
+
+/* ,"key":["..",".."] where there are any. */
+static void put_texts(output *out, const char *key, const char *const *texts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        output_format(out, i == 0 ? ",\"%s\":[" : ",", key);
+        output_json_string(out, texts[i], strlen(texts[i]));
+    }
+    if (n > 0)
+        output_char(out, ']');
+}
+
+void draw_gather_settings(draw_writer *writer)
+{
+    const sb_config *const config = writer->config;
+    for (size_t i = 0; sb_config_option(i) != NULL; i++) {
+        const sb_option *const option = sb_config_option(i);
+        char value[64];
+        sb_config_get(config, option->name, value, sizeof(value), NULL);
+        if (!is_told(writer, option, value))
+            put_setting(writer, option, value);
+    }
+    const char **const bans = cli_realloc(NULL, config->n_ban, sizeof(*bans));
+    for (size_t i = 0; i < config->n_ban; i++)
+        bans[i] = sb_model_token_text(writer->model, config->ban[i]);
+    put_texts(&writer->settings, "ban", bans, config->n_ban);
+    put_texts(&writer->settings, "stop", config->stop, config->n_stop);
+    free(bans);
+}
+
 static sb_status put_sequence(draw_writer *writer, const sb_sequence *sequence, sb_error *err)
 {
     char *text;
-    const sb_status status =
-        cli_decode(writer->model, sequence->tokens, sequence->n_tokens, writer->marker, &text, err);
+    const sb_status status = draw_decode(writer, sequence, &text, err);
     if (status != SB_OK)
         return status;
     output *const out = &writer->out;
@@ -64,6 +137,7 @@ sb_status draw_write_jsonl(draw_writer *writer, const sb_input *input, const sb_
     put_word_key(out, "method", sb_method_name(result->method));
     put_unsigned_key(out, "k", (uint64_t)result->k);
     put_number_key(out, "temperature", result->temperature);
+    output_bytes(out, writer->settings.data, writer->settings.size);
     put_unsigned_key(out, "seed", result->seed);
     put_number_key(out, "kappa", result->kappa);
     output_key(out, "exhausted");
@@ -75,11 +149,6 @@ sb_status draw_write_jsonl(draw_writer *writer, const sb_input *input, const sb_
         output_json_bool(out, result->complete);
         put_unsigned_key(out, "samples", result->samples);
         put_unsigned_key(out, "sampled_rows", result->sampled_rows);
-    }
-    if (result->method == SB_METHOD_DIVERSE) {
-        const int32_t groups = writer->config->groups;
-        put_unsigned_key(out, "groups", (uint64_t)(groups > 0 ? groups : result->k));
-        put_number_key(out, "strength", writer->config->strength);
     }
     output_key(out, "sequences");
     output_char(out, '[');
@@ -109,8 +178,7 @@ sb_status draw_write_tsv(draw_writer *writer, const sb_input *input, const sb_re
     for (int32_t i = 0; i < result->n_sequences; i++) {
         const sb_sequence *const sequence = &result->sequences[i];
         char *text;
-        const sb_status status = cli_decode(writer->model, sequence->tokens, sequence->n_tokens,
-                                            writer->marker, &text, err);
+        const sb_status status = draw_decode(writer, sequence, &text, err);
         if (status != SB_OK) {
             out->size = start;
             return status;

@@ -51,8 +51,8 @@ static void put_header(draw_writer *writer, const sb_input *input, const sb_resu
         char label[40];
         const int n = snprintf(label, sizeof(label), "input %" PRIu64 ": ", result->stream);
         output_text(out, label);
-        utf_put_cut(out, input->text, input->size, writer->term.width - (size_t)n,
-                    writer->term.unicode);
+        const size_t left = writer->term.width > (size_t)n ? writer->term.width - (size_t)n : 1;
+        utf_put_cut(out, input->text, input->size, left, writer->term.unicode);
         output_char(out, '\n');
     }
     size_t column = 0;
@@ -194,9 +194,7 @@ sb_status draw_write_text(draw_writer *writer, const sb_input *input, const sb_r
     int32_t n_texts = 0;
     sb_status status = SB_OK;
     for (; n_texts < n && status == SB_OK; n_texts += status == SB_OK)
-        status =
-            cli_decode(writer->model, result->sequences[n_texts].tokens,
-                       result->sequences[n_texts].n_tokens, writer->marker, &texts[n_texts], err);
+        status = draw_decode(writer, &result->sequences[n_texts], &texts[n_texts], err);
     if (status == SB_OK) {
         const layout columns = lay_out(writer, result);
         int32_t *const first = find_repeats(texts, n);

@@ -12,12 +12,19 @@
 typedef struct draw_writer {
     const sb_model *model;
     const sb_config *config;
-    const char *marker; /* of --bpe-marker, or NULL */
-    bool many_draws;    /* then the text form shows the number of the draw */
+    bool many_draws; /* then the text form shows the number of the draw */
     terminal term;
     output out;
     uint64_t n_records; /* written so far */
+    output settings;    /* what a JSON record says of them, the same for all */
 } draw_writer;
+
+/* Gathers writer->settings: what changes the law and is not at its default. */
+void draw_gather_settings(draw_writer *writer);
+
+/* The text of a sequence, cut before its stop string. *text is the caller's, for sb_free. */
+sb_status draw_decode(const draw_writer *writer, const sb_sequence *sequence, char **text,
+                      sb_error *err);
 
 /* Each adds one record to writer->out. */
 typedef sb_status (*draw_write_fn)(draw_writer *writer, const sb_input *input,

@@ -87,10 +87,10 @@ static int32_t find_child(const tree *grown, int32_t parent, int32_t token)
 
 static sb_status too_large(sb_error *err)
 {
-    cli_set_error(err, SB_ERR_LIMIT,
-                  "the tree has more than %d nodes, too many to draw; a smaller --max-len, --top-k "
-                  "or --top-p makes it smaller",
-                  TREE_MOST_NODES);
+    sb_error_set(err, SB_ERR_LIMIT,
+                 "the tree has more than %d nodes, too many to draw; a smaller --max-len, --top-k "
+                 "or --top-p makes it smaller",
+                 TREE_MOST_NODES);
     return SB_ERR_LIMIT;
 }
 
@@ -183,7 +183,7 @@ static sb_status mark_level(tree *grown, walk *walking, sb_error *err)
         if (entry.is_new)
             places[n] = find_child(grown, places[n], entry.token);
         if (places[n] < 0) {
-            cli_set_error(err, SB_ERR_MODEL, "the model gave different trees to two searches");
+            sb_error_set(err, SB_ERR_MODEL, "the model gave different trees to two searches");
             return SB_ERR_MODEL;
         }
         grown->nodes[places[n]].role = TREE_ON_BEAM;

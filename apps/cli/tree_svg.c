@@ -57,6 +57,8 @@ static void put_xml(output *out, const char *text, size_t size)
             output_text(out, "&lt;");
         else if (code == '>')
             output_text(out, "&gt;");
+        else if (code == 0xfffe || code == 0xffff)
+            output_text(out, "\xef\xbf\xbd"); /* XML has no such characters */
         else
             output_bytes(out, text + i, n);
         i += n;

@@ -11,12 +11,14 @@
 
 static void say(const char *command, const char *format, va_list args)
 {
-    char message[1024];
+    char message[sizeof(((sb_error *)0)->message)];
+    sb_error clean; /* what a file or an argument says must not command the terminal */
     vsnprintf(message, sizeof(message), format, args);
+    sb_error_set(&clean, SB_OK, "%s", message);
     if (command != NULL)
-        fprintf(stderr, "sbeam %s: %s\n", command, message);
+        fprintf(stderr, "sbeam %s: %s\n", command, clean.message);
     else
-        fprintf(stderr, "sbeam: %s\n", message);
+        fprintf(stderr, "sbeam: %s\n", clean.message);
 }
 
 int cli_failure(const char *command, const char *format, ...)
@@ -58,18 +60,7 @@ void *cli_realloc(void *memory, size_t n, size_t size)
     return bigger;
 }
 
-void cli_set_error(sb_error *err, sb_status status, const char *format, ...)
-{
-    if (err == NULL)
-        return;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(err->message, sizeof(err->message), format, args);
-    va_end(args);
-    err->status = status;
-}
-
-int cli_open_model(const char *command, const char *path, sb_model **model)
+int cli_open_model(const char *command, const char *path, const char *marker, sb_model **model)
 {
     if (path == NULL)
         path = getenv("SBEAM_MODEL");
@@ -79,29 +70,9 @@ int cli_open_model(const char *command, const char *path, sb_model **model)
     sb_error err;
     if (sb_model_open(model, path, &err) != SB_OK)
         return cli_failure(command, "%s", err.message);
+    if (sb_model_set_marker(*model, marker, &err) != SB_OK)
+        return cli_failure(command, "%s", err.message);
     return EXIT_FINE;
-}
-
-static void join_pieces(char *text, const char *marker)
-{
-    const size_t length = strlen(marker);
-    char *to = text;
-    for (const char *from = text; *from != '\0';) {
-        if (strncmp(from, marker, length) == 0 && (from[length] == ' ' || from[length] == '\0'))
-            from += length + (from[length] == ' ');
-        else
-            *to++ = *from++;
-    }
-    *to = '\0';
-}
-
-sb_status cli_decode(const sb_model *model, const int32_t *tokens, int32_t n_tokens,
-                     const char *marker, char **text, sb_error *err)
-{
-    const sb_status status = sb_model_decode(model, tokens, n_tokens, text, err);
-    if (status == SB_OK && marker != NULL)
-        join_pieces(*text, marker);
-    return status;
 }
 
 int cli_random_seed(const char *command, uint64_t *seed)

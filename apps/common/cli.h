@@ -27,17 +27,10 @@ int cli_error(const char *command, const sb_error *err);
 /* realloc that ends the program with a message when there is no memory. */
 void *cli_realloc(void *memory, size_t n, size_t size);
 
-/* Fills in err for a callback of the library's. */
-void cli_set_error(sb_error *err, sb_status status, const char *format, ...) CLI_FORMAT(3);
-
-/* Opens the model at `path`, or where that is NULL at $SBEAM_MODEL. Returns EXIT_FINE and *model,
- * the caller's to close, or the exit code after a message. */
-int cli_open_model(const char *command, const char *path, sb_model **model);
-
-/* The text of a sequence. With a marker S, "S " is taken out and so is an S at the end, which joins
- * subword pieces. *text is the caller's, to be released with sb_free. */
-sb_status cli_decode(const sb_model *model, const int32_t *tokens, int32_t n_tokens,
-                     const char *marker, char **text, sb_error *err);
+/* Opens the model at `path`, or where that is NULL at $SBEAM_MODEL, with a marker of subword pieces
+ * or NULL. Returns EXIT_FINE and *model, the caller's to close, or the exit code after a message.
+ */
+int cli_open_model(const char *command, const char *path, const char *marker, sb_model **model);
 
 /* A seed below 2^53, so that every reader of JSON keeps it exactly. Returns the exit code. */
 int cli_random_seed(const char *command, uint64_t *seed);

@@ -1,33 +1,20 @@
 /* The parser of JSONL inputs. It is strict, because a misspelt "stream" would silently change the
- * noise of a draw. jansson checks the JSON and its UTF-8; this file checks the keys. It depends on
- * nothing else, so that it can be fuzzed alone. */
+ * noise of a draw. jansson checks the JSON and its UTF-8; this file checks the keys. */
 #include "common/input_record.h"
 
 #include <jansson.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static sb_status refuse(sb_error *err, sb_status status, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    err->status = status;
-    vsnprintf(err->message, sizeof(err->message), format, args);
-    va_end(args);
-    return status;
-}
 
 static sb_status copy_string(const json_t *value, const char *key, char **text, size_t *size,
                              sb_error *err)
 {
     if (!json_is_string(value))
-        return refuse(err, SB_ERR_INPUT, "\"%s\" is not a string", key);
+        return sb_error_set(err, SB_ERR_INPUT, "\"%s\" is not a string", key);
     *size = json_string_length(value);
     *text = malloc(*size + 1);
     if (*text == NULL)
-        return refuse(err, SB_ERR_MEMORY, "out of memory");
+        return sb_error_set(err, SB_ERR_MEMORY, "not enough memory");
     memcpy(*text, json_string_value(value), *size + 1);
     return SB_OK;
 }
@@ -35,7 +22,8 @@ static sb_status copy_string(const json_t *value, const char *key, char **text, 
 static sb_status copy_stream(const json_t *value, input_record *record, sb_error *err)
 {
     if (!json_is_integer(value) || json_integer_value(value) < 0)
-        return refuse(err, SB_ERR_INPUT, "\"stream\" is not a whole number from 0 to 2^63 - 1");
+        return sb_error_set(err, SB_ERR_INPUT,
+                            "\"stream\" is not a whole number from 0 to 2^63 - 1");
     record->stream = (uint64_t)json_integer_value(value);
     record->has_stream = true;
     return SB_OK;
@@ -45,15 +33,16 @@ static sb_status copy_tokens(const json_t *value, input_record *record, sb_error
 {
     const size_t n = json_array_size(value);
     if (!json_is_array(value) || n > INT32_MAX)
-        return refuse(err, SB_ERR_INPUT, "\"tokens\" is not an array of token ids");
+        return sb_error_set(err, SB_ERR_INPUT, "\"tokens\" is not an array of token ids");
     record->tokens = malloc(n * sizeof(*record->tokens) + 1);
     if (record->tokens == NULL)
-        return refuse(err, SB_ERR_MEMORY, "out of memory");
+        return sb_error_set(err, SB_ERR_MEMORY, "not enough memory");
     for (size_t i = 0; i < n; i++) {
         const json_t *const item = json_array_get(value, i);
         const json_int_t id = json_integer_value(item);
         if (!json_is_integer(item) || id < 0 || id > INT32_MAX)
-            return refuse(err, SB_ERR_INPUT, "\"tokens\" holds something else than token ids");
+            return sb_error_set(err, SB_ERR_INPUT,
+                                "\"tokens\" holds something else than token ids");
         record->tokens[i] = (int32_t)id;
     }
     record->n_tokens = (int32_t)n;
@@ -71,8 +60,8 @@ static sb_status copy_value(const char *key, const json_t *value, bool scored, i
         return copy_string(value, key, &record->output, &record->output_size, err);
     if (scored && strcmp(key, "tokens") == 0)
         return copy_tokens(value, record, err);
-    return refuse(err, SB_ERR_INPUT, "unknown key \"%.100s\": the keys are %s", key,
-                  scored ? "input, output or tokens, stream" : "input, stream");
+    return sb_error_set(err, SB_ERR_INPUT, "unknown key \"%.100s\": the keys are %s", key,
+                        scored ? "input, output or tokens, stream" : "input, stream");
 }
 
 sb_status input_record_parse(const char *line, size_t size, bool scored, input_record *record,
@@ -82,10 +71,10 @@ sb_status input_record_parse(const char *line, size_t size, bool scored, input_r
     json_error_t problem;
     json_t *const root = json_loadb(line, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &problem);
     if (root == NULL)
-        return refuse(err, SB_ERR_INPUT, "invalid JSON: %s", problem.text);
+        return sb_error_set(err, SB_ERR_INPUT, "invalid JSON: %s", problem.text);
     sb_status status = SB_OK;
     if (!json_is_object(root)) {
-        status = refuse(err, SB_ERR_INPUT, "expected an object such as {\"input\":\"..\"}");
+        status = sb_error_set(err, SB_ERR_INPUT, "expected an object such as {\"input\":\"..\"}");
         goto fail;
     }
     const char *key;
@@ -97,9 +86,10 @@ sb_status input_record_parse(const char *line, size_t size, bool scored, input_r
             goto fail;
     }
     if (record->input == NULL)
-        status = refuse(err, SB_ERR_INPUT, "\"input\" is missing");
+        status = sb_error_set(err, SB_ERR_INPUT, "\"input\" is missing");
     else if (scored && (record->output == NULL) == (record->tokens == NULL))
-        status = refuse(err, SB_ERR_INPUT, "exactly one of \"output\" and \"tokens\" is needed");
+        status =
+            sb_error_set(err, SB_ERR_INPUT, "exactly one of \"output\" and \"tokens\" is needed");
     if (status == SB_OK) {
         json_decref(root);
         return SB_OK;

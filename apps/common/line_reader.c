@@ -16,7 +16,7 @@ sb_status line_reader_open(line_reader *reader, const char *path, sb_error *err)
     reader->file = is_stdin ? stdin : fopen(path, "rb");
     if (reader->file != NULL)
         return SB_OK;
-    cli_set_error(err, SB_ERR_IO, "%s: %s", path, strerror(errno));
+    sb_error_set(err, SB_ERR_IO, "%s: %s", path, strerror(errno));
     return SB_ERR_IO;
 }
 
@@ -35,12 +35,16 @@ int line_reader_next(line_reader *reader, sb_error *err)
     if (n < 0) {
         if (feof(reader->file) && !ferror(reader->file))
             return 0;
-        cli_set_error(err, SB_ERR_IO, "%s: %s", reader->name, strerror(errno));
+        sb_error_set(err, SB_ERR_IO, "%s: %s", reader->name, strerror(errno));
         return -1;
     }
     reader->number++;
     reader->size = (size_t)n;
     if (n > 0 && reader->line[n - 1] == '\n')
         reader->line[--reader->size] = '\0';
+    if (reader->number == 1 && strncmp(reader->line, "\xef\xbb\xbf", 3) == 0) {
+        reader->size -= 3; /* a byte order mark is no text */
+        memmove(reader->line, reader->line + 3, reader->size + 1);
+    }
     return 1;
 }

@@ -153,7 +153,7 @@ static sb_status set_temperatures(options *parsed, const char *list, sb_error *e
         const size_t n = strcspn(item, ",");
         char text[64];
         if (n >= sizeof(text) || parsed->n_temperatures == MAX_TEMPERATURES) {
-            cli_set_error(err, SB_ERR_ARGUMENT, "the list of temperatures is too long");
+            sb_error_set(err, SB_ERR_ARGUMENT, "the list of temperatures is too long");
             return SB_ERR_ARGUMENT;
         }
         memcpy(text, item, n);

@@ -60,12 +60,16 @@ void output_repeat(output *out, const char *text, size_t n)
 
 void output_format(output *out, const char *format, ...)
 {
-    char text[512];
-    va_list args;
+    va_list args, again;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    va_copy(again, args);
+    const int n = vsnprintf(NULL, 0, format, args);
+    if (n > 0) {
+        vsnprintf(output_reserve(out, (size_t)n + 1), (size_t)n + 1, format, again);
+        out->size += (size_t)n;
+    }
+    va_end(again);
     va_end(args);
-    output_text(out, text);
 }
 
 void output_number(output *out, double x)

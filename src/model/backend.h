@@ -14,8 +14,8 @@
 
 /* A file that has been recognised, at its start. */
 typedef struct model_source {
-    lines_reader *reader; /* lines_name gives the path to those who map the file themselves */
-    const json_doc *doc;  /* the parsed file where the backend has a json_format, else NULL */
+    lines_reader *reader;
+    const json_doc *doc; /* the parsed file where the backend has a json_format, else NULL */
 } model_source;
 
 typedef struct model_backend {

@@ -29,12 +29,25 @@ struct lines_reader {
     bool started, at_end;
 };
 
+/* A name for messages: of a long path its end, so that there is room for what is wrong with it. */
+static const char *shorten(const char *path)
+{
+    enum { LONGEST = 200 };
+    const size_t size = strlen(path);
+    if (size <= LONGEST)
+        return path;
+    path += size - LONGEST;
+    while (((unsigned char)*path & 0xc0) == 0x80) /* not in the middle of a character */
+        path++;
+    return path;
+}
+
 static sb_status make_reader(lines_reader **reader, const char *name, sb_error *err)
 {
     lines_reader *const r = alloc_zeroed(1, sizeof *r);
     if (r == NULL)
         return status_no_memory(err);
-    r->name = alloc_text(name, strlen(name));
+    r->name = alloc_text(shorten(name), strlen(shorten(name)));
     r->buffer = alloc_array(FIRST_BUFFER, 1);
     r->capacity = FIRST_BUFFER;
     if (r->name == NULL || r->buffer == NULL) {
@@ -50,11 +63,11 @@ sb_status lines_open(lines_reader **reader, const char *path, sb_error *err)
     lines_reader *r = NULL;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return status_fail(err, SB_ERR_IO, "%s: %s", path, strerror(errno));
+        return status_fail(err, SB_ERR_IO, "%s: %s", shorten(path), strerror(errno));
     struct stat facts;
     if (fstat(fd, &facts) == 0 && S_ISDIR(facts.st_mode)) {
         close(fd);
-        return status_fail(err, SB_ERR_IO, "%s: expected a file, found a directory", path);
+        return status_fail(err, SB_ERR_IO, "%s: expected a file, found a directory", shorten(path));
     }
     const sb_status status = make_reader(&r, path, err);
     if (status != SB_OK) {

@@ -180,7 +180,12 @@ run "$sbeam" draw -m "$fig1" -k 4 --method reject --seed 7 -f jsonl
 prints '"model_rows":[0-9]+,"complete":true,"samples":[0-9]+,"sampled_rows":[0-9]+,"sequences"' \
     "reject: its own keys"
 run "$sbeam" draw -m "$fig1" -k 4 --method diverse --groups 2 --strength 0.25 --seed 7 -f jsonl
-prints '"groups":2,"strength":0.25,"sequences"' "diverse: its own keys"
+prints '"temperature":1,"groups":2,"strength":0.25,"seed"' "diverse: its own keys"
+run "$sbeam" draw -m "$fig1" -k 4 --method diverse --seed 7 -f jsonl
+prints '"groups":4,"strength":0.5,"seed"' "diverse: as many groups as sequences"
+run "$sbeam" draw -m "$fig1" --ban 1 --stop xyz --top-p 0.9 --max-len 2 --seed 7 -f jsonl
+prints '"temperature":1,"max_len":2,"top_p":0.9,"ban":\["1"\],"stop":\["xyz"\],"seed"' \
+    "what changes the law is in the record"
 for method in sbs beam sample diverse resample reject explicit; do
     run "$sbeam" draw -m "$fig1" -k 2 --method $method --seed 1
     exits 0 "method $method"
@@ -475,6 +480,45 @@ run "$sbeam" shuf -n 5 --seed 1 many
 cp out first
 run "$sbeam" shuf -n 50 --seed 1 many
 same first <(head -5 out) "shuf: the sample of 5 begins the sample of 50"
+
+# --- what an attack found ---
+feed 'abc\n' "$sbeam" shuf -w 1
+says "1: the weight is not a number: 'abc'$" "shuf: the field is quoted"
+feed '1e13\n' "$sbeam" shuf -w 1 --log-weights
+exits 1 "shuf: log-weights without room for noise"
+feed '' "$sbeam" shuf -f tsv
+prints '^line' "shuf: the header of an empty table"
+echo '{"format":"sbeam-chain","vocab":["mam@@","mal","x","e"],"eos":"e","start":[1,0,0,0],
+"next":{"mam@@":[0,1,0,0],"mal":[0,0,1,0],"x":[0,0,0,1]}}' >pieces.json
+run "$sbeam" draw -m pieces.json --bpe-marker @@ --seed 1 -f jsonl
+prints '"text":"mammal x"' "pieces are joined"
+run "$sbeam" draw -m pieces.json --bpe-marker @@ --stop al --seed 1 -f jsonl
+prints '"text":"mamm","tokens":\[0,1\].*"end":"stop"' "stop strings see joined pieces, text is cut"
+feed 'hello\nhello\ngood\nhello\n' "$sbeam" draw -m "$data/../../models/greeting.json" --min-len 2 \
+    --seed 1 -k 2 -f jsonl -
+[ "$code" -eq 1 ] && [ "$(wc -l <out)" -eq 2 ] && grep -q 'input 2: step 1' err
+report $? "what precedes an input that fails is written, and the input is named"
+feed '\357\273\277{"input":"hello"}\n' "$sbeam" draw -m "$data/../../models/greeting.json" --seed 1 \
+    --input jsonl -f jsonl
+exits 0 "a byte order mark before JSONL"
+feed '{"a\\nb\\u001b[31m":1}\n' "$sbeam" draw -m "$fig1" --input jsonl
+[ "$code" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && ! grep -q "$(printf '\033')" err
+report $? "errors are one line without control characters"
+long=$(printf '%0200d' 0)
+mkdir -p "$long/$long/$long" && echo '{' >"$long/$long/$long/bad.json"
+run "$sbeam" info "$long/$long/$long/bad.json"
+says 'bad.json:2: ' "a long path leaves room for the reason"
+COLUMNS=600 run "$sbeam" tree -m "$fig1" --seed 1 -k 2
+cp out wide && COLUMNS=100 run "$sbeam" tree -m "$fig1" --seed 1 -k 2
+[ "$(wc -l <wide)" -eq "$(wc -l <out)" ]
+report $? "tree: wide terminals keep their lines"
+printf '{"format":"sbeam-tree","tree":{"\357\277\276":[1,null]}}' >noncharacter.json
+run "$sbeam" tree -m noncharacter.json --seed 1 -f svg
+! grep -q "$(printf '\357\277\276')" out
+report $? "tree: no characters that XML forbids"
+run "$sbeam" draw -m "$fig1" --seed 1 -T 1e-101
+[ "$code" -eq 2 ] && grep -q 'at least 1e-100' err
+report $? "temperatures have bounds"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
