@@ -11,8 +11,8 @@ size_t share_of(size_t n)
     return share == NULL ? n : (size_t)((double)n * atof(share));
 }
 
-/* Whether a Poisson variable of this mean hardly ever reaches `found`. A mean of 1e-15 is as good as
- * none: what must not happen may not happen once. */
+/* Whether a Poisson variable of this mean hardly ever reaches `found`. A mean of 1e-15 is as good
+ * as none: what must not happen may not happen once. */
 static bool is_too_many(double mean, double found)
 {
     return found > 0 && (mean <= 0 || gsl_cdf_poisson_Q((unsigned)found - 1, mean) < FALSE_ALARM);

@@ -205,6 +205,96 @@ static void diverse_by_hand(void **state)
     sb_model_close(model);
 }
 
+/* Two groups of two. Strength 0.9 a choice. Step 1: group 1 takes a .5, b .3. Group 2 sees the two
+ * at log .5 - .9 = -1.593 and log .3 - .9 = -2.104, the end at log .2 = -1.609: it takes a and the
+ * end. Step 2, group 1: a end .30, a b .15. Group 2, from a: the end was chosen once, b once: end
+ * -.511 - .9, b -1.204 - .9, a -2.303. Along the path a stands at -1.593: a end -3.004, a b -3.697,
+ * a a -3.896, against the finished end at -1.609: the end and a end stay. For the step alone a
+ * stands at -.693: a end -2.104, below the end at -1.609, which is reported first. */
+static void groups_by_hand(void **state)
+{
+    (void)state;
+    sb_model *const model = open_json(small_chain);
+    sb_config config = defaults(SB_METHOD_DIVERSE, 4);
+    config.max_len = 2;
+    config.groups = 2;
+    config.strength = 0.9;
+    const char *const path[] = {"a", "a b", "", "a"};
+    const double path_p[] = {0.3, 0.15, 0.2, 0.3};
+    expect(model, &config, path, path_p, 4);
+    /* By phi alone a end (.30) comes before the end (.20). */
+    config.penalty = SB_PENALTY_STEP;
+    const char *const step[] = {"a", "a b", "a", ""};
+    const double step_p[] = {0.3, 0.15, 0.3, 0.2};
+    expect(model, &config, step, step_p, 4);
+    sb_model_close(model);
+}
+
+/* A penalty counts every choice of the earlier groups: three groups of one on two tokens of .5 and
+ * .5. The first takes a. The second: a costs .3, b nothing: b. The third: a and b cost .3 each: a.
+ * A fourth: a costs .6, b .3: b. */
+static void choices_are_counted(void **state)
+{
+    (void)state;
+    sb_model *const model = open_json("{\"format\":\"sbeam-tree\",\"tree\":{\"a\":[0.5,null],"
+                                      "\"b\":[0.5,null]}}");
+    sb_config config = defaults(SB_METHOD_DIVERSE, 4);
+    config.strength = 0.3;
+    const char *const texts[] = {"a", "b", "a", "b"};
+    const double p[] = {0.5, 0.5, 0.5, 0.5};
+    expect(model, &config, texts, p, 4);
+    sb_model_close(model);
+}
+
+/* finished leave with a penalty of 2, k = 1, at most 3 steps. Step 1: a .5 goes on. Step 2: a end
+ * log .3 / 4 = -.301 finishes first, and a b, the best other, goes on at log .15 / 4 = -.474. It
+ * can still reach log .15 / 9 = -.211, so the search goes on: a b a at log .0675 / 9 = -.2995 wins.
+ */
+static void leave_by_hand(void **state)
+{
+    (void)state;
+    sb_model *const model = open_json(small_chain);
+    sb_config config = defaults(SB_METHOD_BEAM, 1);
+    config.finished = SB_FINISHED_LEAVE;
+    config.max_len = 3;
+    config.length_penalty = 2;
+    const char *const later[] = {"a b a"};
+    const double later_p[] = {0.0675};
+    expect(model, &config, later, later_p, 1);
+    config.early_stop = true;
+    const char *const first[] = {"a"};
+    const double first_p[] = {0.3};
+    expect(model, &config, first, first_p, 1);
+    sb_model_close(model);
+}
+
+/* --- the numbers of a draw --- */
+
+static void draws_have_their_numbers(void **state)
+{
+    (void)state;
+    sb_model *const model = open_json(
+        "{\"format\":\"sbeam-tree\",\"tree\":{\"A\":[0.61,{\"p\":[0.37,null],\"q\":[0.63,null]}],"
+        "\"B\":[0.39,{\"p\":[0.21,null],\"q\":[0.79,null]}],\"C\":[1e-30,null]}}");
+    for (int32_t k = 1; k <= 6; k++) {
+        sb_config config = defaults(SB_METHOD_SBS, k);
+        sb_result *const result = draw(model, &config, 0);
+        double left = 1, log_p_draw = 0;
+        assert_int_equal(result->exhausted, k >= 5);
+        for (int32_t i = 0; i < result->n_sequences; i++) {
+            const sb_sequence *const s = &result->sequences[i];
+            const double q =
+                k >= 5 ? 1 : 1 - exp(-exp(s->log_p - result->kappa)); /* none is tiny below k = 5 */
+            assert_true(fabs(s->log_weight - (s->log_p - log(q))) < 1e-9);
+            log_p_draw += i == 4 ? 0 : s->log_p - log(left); /* the fifth is certain */
+            left -= exp(s->log_p);
+        }
+        assert_true(fabs(result->log_p_draw - log_p_draw) < 1e-9);
+        sb_result_close(result);
+    }
+    sb_model_close(model);
+}
+
 /* --- what changes the model --- */
 
 /* All sequences of the changed model, by drawing more than there are: their probabilities sum to 1.
@@ -289,6 +379,13 @@ static void filters_change_the_model(void **state)
     assert_true(fabs(exp(s->log_p_model) - 0.03) < 1e-12);
     sb_result_close(result);
 
+    /* So does min-p: .09 / .25 = .36 at step 1, and after a .09 / .36 = .25. */
+    config.min_p = 0.3;
+    result = draw_all_of(model, &config);
+    assert_int_equal(result->n_sequences, 3); /* a end; b a; b b */
+    sb_result_close(result);
+    config.min_p = 0;
+
     /* After the temperature, top-p sees squares: .25 / .38 is enough for .6. */
     config.top_p = 0.6;
     result = draw_all_of(model, &config);
@@ -353,6 +450,61 @@ static void extremes(void **state)
     sb_model_close(model);
 }
 
+/* A sum of rounded probabilities reaches the boundary that it is meant to reach. */
+static void boundaries_are_reached(void **state)
+{
+    (void)state;
+    sb_model *const model = open_json("{\"format\":\"sbeam-tree\",\"tree\":{\"a\":[0.6,null],"
+                                      "\"b\":[0.3,null],\"c\":[0.1,null]}}");
+    sb_config config = defaults(SB_METHOD_SBS, 10);
+    config.top_p = 0.9;
+    sb_result *result = draw_all_of(model, &config);
+    assert_int_equal(result->n_sequences, 2);
+    sb_result_close(result);
+    config.top_p = 1;
+    config.min_p = 0.5;
+    result = draw_all_of(model, &config);
+    assert_int_equal(result->n_sequences, 2);
+    sb_result_close(result);
+    sb_model_close(model);
+}
+
+/* Float rows at both ends of the temperatures, with masks and large logits. */
+static void float_extremes(void **state)
+{
+    (void)state;
+    const double temperatures[] = {1e-100, 1e-30, 1, 1e30, 1e38, 1e100};
+    for (int i = 0; i < 6; i++)
+        for (int mask = 0; mask < 2; mask++) {
+            sb_config config = defaults(SB_METHOD_SBS, 20);
+            config.max_len = 1;
+            config.temperature = temperatures[i];
+            const sb_decoder_spec spec = {
+                .vocab_size = 11, .eos = -1, .row_type = SB_ROW_FLOAT, .max_slots = 1};
+            const sb_job job = {0};
+            float row[11];
+            for (int j = 0; j < 11; j++)
+                row[j] = (float)(2000 * (j - 5));
+            if (mask)
+                row[3] = row[10] = -INFINITY;
+            sb_decoder *decoder;
+            sb_result *result;
+            assert_int_equal(sb_decoder_open(&decoder, &spec, &config, NULL), SB_OK);
+            assert_int_equal(sb_result_open(&result, NULL), SB_OK);
+            assert_int_equal(sb_decoder_add(decoder, &job, NULL, NULL), SB_OK);
+            assert_int_equal(sb_decoder_advance(decoder, row, 11, NULL), SB_OK);
+            assert_int_equal(sb_decoder_take(decoder, 0, result, NULL), SB_OK);
+            assert_int_equal(result->n_sequences, mask ? 9 : 11);
+            for (int32_t j = 0; j < result->n_sequences; j++)
+                assert_true(isfinite(result->sequences[j].g) &&
+                            isfinite(result->sequences[j].log_p));
+            if (temperatures[i] > 1e20)
+                assert_true(fabs(exp(result->sequences[0].log_p) * result->n_sequences - 1) < 1e-5);
+            sb_result_close(result);
+            sb_decoder_close(decoder);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +514,12 @@ int main(void)
         cmocka_unit_test(rejection_gives_up),
         cmocka_unit_test(beams_by_hand),
         cmocka_unit_test(diverse_by_hand),
+        cmocka_unit_test(groups_by_hand),
+        cmocka_unit_test(choices_are_counted),
+        cmocka_unit_test(leave_by_hand),
+        cmocka_unit_test(draws_have_their_numbers),
+        cmocka_unit_test(boundaries_are_reached),
+        cmocka_unit_test(float_extremes),
         cmocka_unit_test(filters_change_the_model),
         cmocka_unit_test(stop_strings_are_leaves),
         cmocka_unit_test(early_leaves_of_trees_are_banned),

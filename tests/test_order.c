@@ -97,6 +97,9 @@ static void one_sample_has_the_law(void **state)
         open_law_model(m, &setup, &leaves);
         setup.config.method = SB_METHOD_SAMPLE;
         assert_true(fit_order(&setup, NULL, 1, share_of(DRAWS)).p_value > FALSE_ALARM);
+        /* And with one sequence fresh noise does no harm. */
+        setup.config.method = SB_METHOD_RESAMPLE;
+        assert_true(fit_order(&setup, NULL, 1, share_of(DRAWS)).p_value > FALSE_ALARM);
         sb_model_close((sb_model *)(uintptr_t)setup.model);
     }
 }
@@ -178,6 +181,14 @@ static void sample_tilted(struct setup *setup, uint64_t draw, struct picks *pick
             picks->leaf[i] = i;
 }
 
+/* Right, but for a sequence that comes twice now and then. */
+static void sample_twice(struct setup *setup, uint64_t draw, struct picks *picks)
+{
+    sample_leaves(setup, draw, picks);
+    if (draw % 50000 == 0)
+        picks->leaf[1] = picks->leaf[0];
+}
+
 static void expect_caught(const char *name, int model, sb_method method, sampler sample, int k)
 {
     struct setup setup;
@@ -198,6 +209,7 @@ static void broken_samplers_are_caught(void **state)
     expect_caught("subtraction", LOPSIDED, SB_METHOD_SBS, sample_by_subtraction, 3);
     expect_caught("a dropped leaf", UNEVEN, SB_METHOD_SBS, sample_and_drop, 2);
     expect_caught("a tilt of 1 %", FIGURE_1, SB_METHOD_SBS, sample_tilted, 2);
+    expect_caught("a duplicate in 50,000 draws", FIGURE_1, SB_METHOD_SBS, sample_twice, 2);
     /* The naive method of section 4.1: noise drawn afresh at each step. */
     expect_caught("fresh noise", FIGURE_1, SB_METHOD_RESAMPLE, NULL, 2);
     expect_caught("fresh noise", UNEVEN, SB_METHOD_RESAMPLE, NULL, 2);

@@ -12,6 +12,7 @@
 
 #include "draw_check.h"
 #include "reference.h"
+#include "statistics.h"
 
 static void check_explicit(const sb_model *model, sb_config config, uint64_t draw_number)
 {
@@ -208,21 +209,45 @@ static void threads_and_batches_change_nothing(void **state)
     sb_model_close(model);
 }
 
-/* Other draws, streams and seeds are other noise. */
+/* Other draws, streams and seeds are other noise: of neighbours, the first G are independent. */
 static void keys_are_independent(void **state)
 {
     (void)state;
-    sb_model *const model = hash_model(50);
-    sb_config config;
-    sb_config_default(&config);
-    config.max_len = 3;
-    sb_result *const a = draw(model, &config, 0), *const b = draw(model, &config, 1);
-    config.seed = 1;
-    sb_result *const c = draw(model, &config, 0);
-    assert_true(a->sequences[0].g != b->sequences[0].g && a->sequences[0].g != c->sequences[0].g);
-    sb_result_close(a);
-    sb_result_close(b);
-    sb_result_close(c);
+    enum { PAIRS = 4000 };
+    sb_model *const model = hash_model(3);
+    const double zero = 0;
+    for (int kind = 0; kind < 3; kind++) {
+        double count[16] = {0}, probability[16];
+        for (uint64_t i = 0; i < PAIRS; i++) {
+            int cell[2];
+            for (uint64_t j = 0; j < 2; j++) {
+                sb_config config;
+                sb_plan plan;
+                sb_result *result;
+                sb_config_default(&config);
+                sb_plan_default(&plan);
+                config.max_len = 1;
+                config.seed = kind == 0 ? i + j : 5;
+                plan.first_draw = kind == 1 ? i + j : 6;
+                const sb_input input = {.stream = kind == 2 ? i + j : 7};
+                assert_int_equal(sb_result_open(&result, NULL), SB_OK);
+                assert_int_equal(sb_draw_batch(model, &input, 1, &config, &plan, &result, NULL),
+                                 SB_OK);
+                cell[j] = (int)(4 * gumbel_cdf(result->sequences[0].g, &zero));
+                sb_result_close(result);
+            }
+            count[4 * cell[0] + cell[1]]++;
+        }
+        for (int i = 0; i < 16; i++)
+            probability[i] = 1 / 16.0;
+        const struct fit fit = fit_counts(probability, count, 16);
+        print_message("%s: chi-square %.1f on %d, p = %.3g\n",
+                      kind == 0   ? "seeds"
+                      : kind == 1 ? "draws"
+                                  : "streams",
+                      fit.statistic, fit.degrees, fit.p_value);
+        assert_true(fit.p_value > FALSE_ALARM);
+    }
     sb_model_close(model);
 }
 
