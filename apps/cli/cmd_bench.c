@@ -160,6 +160,34 @@ static void write_case(output *out, bool json, int32_t k, int32_t vocab, double 
     output_text(out, "}\n");
 }
 
+/* The processor as Linux names it. */
+static void find_cpu(char *name, size_t size)
+{
+    snprintf(name, size, "unknown CPU");
+    FILE *const file = fopen("/proc/cpuinfo", "r");
+    char line[256];
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, "model name", 10) != 0)
+            continue;
+        const char *const value = line + 10 + strspn(line + 10, "\t: ");
+        snprintf(name, size, "%.*s", (int)strcspn(value, "\n"), value);
+        break;
+    }
+    if (file != NULL)
+        fclose(file);
+}
+
+static void write_titles(output *out)
+{
+    char cpu[128];
+    find_cpu(cpu, sizeof cpu);
+    output_format(out, "%s; threads 1; kernels %s; repeats %d to %d, of algorithm1 %d\n", cpu,
+                  sb_cpu(), FEWEST_REPEATS, MOST_REPEATS, SLOW_REPEATS);
+    output_text(out, "milliseconds a step, smallest of the repeats\n"
+                     "    k   vocab    T       sbs      beam logsumexp  algorithm1  sbs/lse  "
+                     "alg1/sbs\n");
+}
+
 static int bench_search(bool json)
 {
     static const int32_t ks[] = {5, 20, 100}, vocabs[] = {8000, 32000, 128000};
@@ -168,12 +196,8 @@ static int bench_search(bool json)
     float *const logits = cli_realloc(NULL, most, sizeof *logits);
     fill_logits(logits, most);
     output out = {0};
-    if (!json) {
-        output_format(&out, "kernels %s; milliseconds a step, smallest of at least %d\n", sb_cpu(),
-                      FEWEST_REPEATS);
-        output_text(&out, "    k   vocab    T       sbs      beam logsumexp  algorithm1  sbs/lse  "
-                          "alg1/sbs\n");
-    }
+    if (!json)
+        write_titles(&out);
     int code = EXIT_FINE;
     for (size_t t = 0; t < 2; t++)
         for (size_t i = 0; i < 3; i++)

@@ -20,7 +20,9 @@ enum { DRAW_DRAWS, DRAW_BAN, DRAW_STOP, DRAW_BATCH, DRAW_INPUT };
 static const option draw_options[] = {
     [DRAW_DRAWS] = {"draws", 0, "R", "independent draws per input and temperature (default: 1)"},
     [DRAW_BAN] = {"ban", 0, "TOKEN", "give this token probability zero; may be repeated"},
-    [DRAW_STOP] = {"stop", 0, "STRING", "end a sequence whose text contains it; may be repeated"},
+    [DRAW_STOP] = {"stop", 0, "STRING",
+                   "end a sequence whose text contains it; the text is cut before it, the tokens "
+                   "are kept; may be repeated"},
     [DRAW_BATCH] = {"batch", 0, "N", "draws that travel together, 1 to 4096 (default: 16)"},
     [DRAW_INPUT] = {"input", 0, "text|jsonl",
                     "what lines of standard input are: text, or objects "
@@ -50,6 +52,8 @@ static const option_spec draw_spec = {
     .takes = takes_all,
 };
 
+enum { FORMAT_TEXT, FORMAT_JSONL, FORMAT_TSV };
+
 static const draw_write_fn writers[] = {draw_write_text, draw_write_jsonl, draw_write_tsv};
 
 /* What the command line says, beside the shared options. */
@@ -71,6 +75,7 @@ typedef struct draw_work {
     draw_write_fn write;
     draw_writer writer;
     progress bar;
+    bool has_begun;  /* an input has been asked for */
     bool has_failed; /* a message has been printed, or is in err */
     sb_error err;
 } draw_work;
@@ -133,6 +138,7 @@ static int read_line(draw_work *work, sb_input *input, sb_error *err)
 static int give_input(void *user, sb_input *input, sb_error *err)
 {
     draw_work *const work = user;
+    work->has_begun = true;
     *input = (sb_input){.text = "", .stream = (uint64_t)work->next};
     if (work->from == FROM_LINES) {
         const int more = read_line(work, input, &work->err);
@@ -205,6 +211,12 @@ static int choose_source(draw_work *work, const options *parsed, const sb_model 
     return EXIT_FINE;
 }
 
+/* The library refuses options before it asks for an input; what it refuses later is no usage. */
+static int refuse(const draw_work *work, const sb_error *err)
+{
+    return work->has_begun ? cli_failure("draw", "%s", err->message) : cli_error("draw", err);
+}
+
 static int draw_all(const draw_request *request, options *parsed, const sb_model *model)
 {
     draw_work work = {.parsed = parsed, .is_jsonl = request->is_jsonl};
@@ -223,16 +235,18 @@ static int draw_all(const draw_request *request, options *parsed, const sb_model
                                                            : per_input);
     sb_plan plan = request->plan;
     if (work.from == FROM_LINES && !request->has_batch && isatty(STDIN_FILENO))
-        plan.batch = 1; /* somebody types, and waits for the answer to each line */
+        plan.batch = plan.threads = 1; /* somebody types, and waits for the answer to each line */
     const sb_pipe pipe = {&work, give_input, take_result, free_input};
     sb_error err;
     const sb_status status = sb_draw_all(model, &parsed->config, &plan, &pipe, &err);
     progress_close(&work.bar);
+    if (status == SB_OK && parsed->format == FORMAT_TSV && work.writer.n_records == 0)
+        draw_write_names(&work.writer);
     const bool was_reported = work.has_failed && work.err.status == SB_ERR_STOPPED;
     if (!was_reported && !output_flush(&work.writer.out))
         code = EXIT_FAILED;
     else if (status != SB_OK && !was_reported)
-        code = cli_error("draw", work.has_failed ? &work.err : &err);
+        code = refuse(&work, work.has_failed ? &work.err : &err);
     else if (status != SB_OK)
         code = EXIT_FAILED;
     output_free(&work.writer.settings);

@@ -1,4 +1,5 @@
 /* sbeam info: what a model says about itself. */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,6 +7,7 @@
 #include "common/cli.h"
 #include "common/options.h"
 #include "common/output.h"
+#include "common/utf.h"
 
 static const option info_options[] = {{0}};
 
@@ -74,6 +76,7 @@ static bool is_json_number(const char *text)
 
 static void put_text(output *out, const fact_list *list)
 {
+    const bool unicode = utf_is_locale();
     size_t widest = 0;
     for (size_t i = 0; i < list->n_facts; i++) {
         const size_t width = strlen(list->facts[i].name);
@@ -82,7 +85,7 @@ static void put_text(output *out, const fact_list *list)
     for (size_t i = 0; i < list->n_facts; i++) {
         output_text(out, list->facts[i].name);
         output_repeat(out, " ", widest + 2 - strlen(list->facts[i].name));
-        output_field(out, list->facts[i].value, strlen(list->facts[i].value));
+        utf_put_cut(out, list->facts[i].value, strlen(list->facts[i].value), SIZE_MAX, unicode);
         output_char(out, '\n');
     }
 }

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "common/cli.h"
@@ -300,7 +301,7 @@ int cmd_score(int argc, char **argv)
     } else {
         work.model = model;
         work.n_threads = (size_t)parsed.threads;
-        work.capacity = work.n_threads * LINES_PER_THREAD;
+        work.capacity = isatty(STDIN_FILENO) ? 1 : work.n_threads * LINES_PER_THREAD;
         work.items = cli_realloc(NULL, work.capacity, sizeof(*work.items));
         code = score_all(&work);
         free(work.items);

@@ -16,10 +16,12 @@
 #include "common/line_reader.h"
 #include "common/options.h"
 #include "common/output.h"
+#include "common/utf.h"
 #include "sbeam/topk.h"
 
 enum { SHUF_COUNT, SHUF_WEIGHT, SHUF_DELIMITER, SHUF_LOG, SHUF_VERBOSE };
 enum { FORMAT_TEXT, FORMAT_JSONL, FORMAT_TSV };
+enum { MOST_LINES = INT32_MAX - 1 }; /* of sb_topk_open */
 
 static const option shuf_options[] = {
     [SHUF_COUNT] = {"lines", 'n', "N", "lines to draw (default: all of them)"},
@@ -69,7 +71,7 @@ typedef struct shuf_work {
 static int parse_own(shuf_work *work, int i, const char *value)
 {
     switch (i) {
-    case SHUF_COUNT: return cli_parse_whole("shuf", "-n", value, 0, 10000000, &work->n);
+    case SHUF_COUNT: return cli_parse_whole("shuf", "-n", value, 0, MOST_LINES, &work->n);
     case SHUF_WEIGHT: return cli_parse_whole("shuf", "-w", value, 1, UINT32_MAX, &work->column);
     case SHUF_DELIMITER:
         work->delimiter = value[0];
@@ -89,8 +91,9 @@ static int refuse_weight(const shuf_work *work, const char *why, const char *fie
     if (field[0] == '\0')
         return cli_failure("shuf", "%s:%" PRIu64 ": %s", work->reader.name, work->reader.number,
                            why);
-    return cli_failure("shuf", "%s:%" PRIu64 ": %s: '%.60s'", work->reader.name,
-                       work->reader.number, why, field);
+    const size_t n = strcspn(field, "\r"); /* CRLF files: it is not what is wrong */
+    return cli_failure("shuf", "%s:%" PRIu64 ": %s: '%.*s'", work->reader.name, work->reader.number,
+                       why, (int)utf_cut(field, n < 60 ? n : 60), field);
 }
 
 /* The log-weight of the current line. Returns the exit code. */
@@ -172,7 +175,8 @@ static int read_lines(shuf_work *work, sb_topk *topk)
         }
         int32_t slot;
         if (sb_topk_push(topk, log_weight, &slot, &err) != SB_OK)
-            return cli_error("shuf", &err);
+            return cli_failure("shuf", "%s:%" PRIu64 ": %s", work->reader.name, work->reader.number,
+                               err.message);
         if (slot >= 0)
             keep_line(work, (size_t)slot);
     }
@@ -210,6 +214,12 @@ static void put_item(output *out, int format, const sb_topk_item *item, const ke
     output_char(out, '\n');
 }
 
+static void put_names(output *out, int format)
+{
+    if (format == FORMAT_TSV)
+        output_text(out, "line\tg\tlog_p\tlog_weight\tkappa\ttext\n");
+}
+
 static int write_sample(const shuf_work *work, sb_topk *topk, int format, uint64_t seed)
 {
     const sb_topk_item *items;
@@ -221,14 +231,23 @@ static int write_sample(const shuf_work *work, sb_topk *topk, int format, uint64
     const bool all = work->log_weights != NULL;
     output out = {0};
     bool written = true;
-    if (format == FORMAT_TSV)
-        output_text(&out, "line\tg\tlog_p\tlog_weight\tkappa\ttext\n");
+    put_names(&out, format);
     for (int32_t i = 0; i < n && written; i++) {
         const size_t at = all ? (size_t)items[i].index : (size_t)items[i].slot;
         put_item(&out, format, &items[i], &work->kept[at], kappa, seed);
         written = output_flush_some(&out);
     }
     written = written && output_flush(&out);
+    output_free(&out);
+    return written ? EXIT_FINE : EXIT_FAILED;
+}
+
+/* A sample of no lines: nothing is read. */
+static int write_nothing(int format)
+{
+    output out = {0};
+    put_names(&out, format);
+    const bool written = output_flush(&out);
     output_free(&out);
     return written ? EXIT_FINE : EXIT_FAILED;
 }
@@ -244,17 +263,16 @@ static int shuffle(shuf_work *work, const options *parsed)
     int code = read_lines(work, topk);
     const uint64_t n_lines = work->reader.number;
     if (code == EXIT_FINE && all) {
-        const uint64_t most = INT32_MAX - 1;
         const uint64_t k = n_lines < 1 ? 1 : n_lines;
-        if (n_lines > most)
-            return cli_failure("shuf", "%s: more than %" PRIu64 " lines; ask for fewer with -n",
-                               work->reader.name, most);
+        if (n_lines > MOST_LINES)
+            return cli_failure("shuf", "%s: more than %d lines; ask for fewer with -n",
+                               work->reader.name, MOST_LINES);
         if (sb_topk_open(&topk, (int32_t)k, seed, &err) != SB_OK)
             return cli_failure("shuf", "%s", err.message);
         for (uint64_t i = 0; i < n_lines && code == EXIT_FINE; i++) {
             int32_t slot;
             if (sb_topk_push(topk, work->log_weights[i], &slot, &err) != SB_OK)
-                code = cli_error("shuf", &err);
+                code = cli_failure("shuf", "%s", err.message);
         }
     }
     if (code == EXIT_FINE && topk != NULL)
@@ -281,10 +299,12 @@ int cmd_shuf(int argc, char **argv)
     if (work.is_log && work.column == 0)
         return cli_usage("shuf", "--log-weights needs a column: -w COLUMN");
     int code = options_check(&parsed);
-    if (code != EXIT_FINE || work.n == 0)
+    if (code != EXIT_FINE)
         return code;
     if (work.is_verbose)
         fprintf(stderr, "seed %" PRIu64 "\n", parsed.config.seed);
+    if (work.n == 0)
+        return write_nothing(parsed.format);
     sb_error err;
     if (line_reader_open(&work.reader, parsed.n_args == 1 ? argv[1] : NULL, &err) != SB_OK)
         return cli_error("shuf", &err);

@@ -36,11 +36,14 @@ sb_status draw_decode(const draw_writer *writer, const sb_sequence *sequence, ch
         sb_model_decode(writer->model, sequence->tokens, sequence->n_tokens, text, err);
     if (status != SB_OK || sequence->end != SB_END_STOP)
         return status;
+    char *first = NULL; /* they may overlap: find them all before cutting */
     for (size_t i = 0; i < writer->config->n_stop; i++) {
         char *const stop = strstr(*text, writer->config->stop[i]);
-        if (stop != NULL)
-            *stop = '\0'; /* what is left cannot hold a later one of an earlier string */
+        if (stop != NULL && (first == NULL || stop < first))
+            first = stop;
     }
+    if (first != NULL)
+        *first = '\0';
     return SB_OK;
 }
 
@@ -166,6 +169,12 @@ sb_status draw_write_jsonl(draw_writer *writer, const sb_input *input, const sb_
     return SB_OK;
 }
 
+void draw_write_names(draw_writer *writer)
+{
+    output_text(&writer->out, "stream\tdraw\tmethod\tk\ttemperature\tseed\tkappa\trank\tlog_p\t"
+                              "log_p_model\tg\tlog_weight\tend\ttext\n");
+}
+
 sb_status draw_write_tsv(draw_writer *writer, const sb_input *input, const sb_result *result,
                          sb_error *err)
 {
@@ -173,8 +182,7 @@ sb_status draw_write_tsv(draw_writer *writer, const sb_input *input, const sb_re
     output *const out = &writer->out;
     const size_t start = out->size;
     if (writer->n_records == 0)
-        output_text(out, "stream\tdraw\tmethod\tk\ttemperature\tseed\tkappa\trank\tlog_p\t"
-                         "log_p_model\tg\tlog_weight\tend\ttext\n");
+        draw_write_names(writer);
     for (int32_t i = 0; i < result->n_sequences; i++) {
         const sb_sequence *const sequence = &result->sequences[i];
         char *text;

@@ -22,7 +22,8 @@ typedef struct draw_writer {
 /* Gathers writer->settings: what changes the law and is not at its default. */
 void draw_gather_settings(draw_writer *writer);
 
-/* The text of a sequence, cut before its stop string. *text is the caller's, for sb_free. */
+/* The text of a sequence, cut before the first of its stop strings. *text is the caller's, for
+ * sb_free. */
 sb_status draw_decode(const draw_writer *writer, const sb_sequence *sequence, char **text,
                       sb_error *err);
 
@@ -36,5 +37,9 @@ sb_status draw_write_jsonl(draw_writer *writer, const sb_input *input, const sb_
                            sb_error *err);
 sb_status draw_write_tsv(draw_writer *writer, const sb_input *input, const sb_result *result,
                          sb_error *err);
+
+/* The names of the columns of tsv. The first record brings them; this is for a table without any.
+ */
+void draw_write_names(draw_writer *writer);
 
 #endif

@@ -70,8 +70,11 @@ int cli_open_model(const char *command, const char *path, const char *marker, sb
     sb_error err;
     if (sb_model_open(model, path, &err) != SB_OK)
         return cli_failure(command, "%s", err.message);
-    if (sb_model_set_marker(*model, marker, &err) != SB_OK)
+    if (sb_model_set_marker(*model, marker, &err) != SB_OK) {
+        sb_model_close(*model);
+        *model = NULL;
         return cli_failure(command, "%s", err.message);
+    }
     return EXIT_FINE;
 }
 

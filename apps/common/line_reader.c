@@ -11,13 +11,19 @@
 
 sb_status line_reader_open(line_reader *reader, const char *path, sb_error *err)
 {
+    enum { LONGEST = 200 };
     const bool is_stdin = path == NULL || strcmp(path, "-") == 0;
-    *reader = (line_reader){.name = is_stdin ? "standard input" : path};
+    const char *const name = is_stdin ? "standard input" : path;
+    const size_t size = strlen(name);
+    const char *end = size > LONGEST ? name + size - LONGEST : name;
+    while (end > name && ((unsigned char)*end & 0xc0) == 0x80) /* not inside of a character */
+        end++;
+    *reader = (line_reader){0};
+    snprintf(reader->name, sizeof(reader->name), "%s%s", end > name ? "..." : "", end);
     reader->file = is_stdin ? stdin : fopen(path, "rb");
     if (reader->file != NULL)
         return SB_OK;
-    sb_error_set(err, SB_ERR_IO, "%s: %s", path, strerror(errno));
-    return SB_ERR_IO;
+    return sb_error_set(err, SB_ERR_IO, "%s: %s", reader->name, strerror(errno));
 }
 
 void line_reader_close(line_reader *reader)

@@ -1,4 +1,5 @@
-/* Lines of a file or of standard input, of any length and any bytes. */
+/* Lines of a file or of standard input, of any length and any bytes; a UTF-8 byte order mark at the
+ * start is skipped. */
 #ifndef COMMON_LINE_READER_H
 #define COMMON_LINE_READER_H
 
@@ -10,8 +11,8 @@
 
 typedef struct line_reader {
     FILE *file;
-    const char *name; /* for messages */
-    char *line;       /* the last line, without its newline, terminated; owned */
+    char name[208]; /* for messages: the path, of a long one "..." and its end */
+    char *line;     /* the last line, without its newline, terminated; owned */
     size_t size, capacity;
     uint64_t number; /* of the last line, from 1 */
 } line_reader;

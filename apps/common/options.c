@@ -15,7 +15,8 @@ enum { MODEL_FILE, MODEL_PRETOKENIZED, MODEL_MARKER, MODEL_THREADS };
 const option options_of_models[] = {
     [MODEL_FILE] = {"model", 'm', "FILE", "the model (default: $SBEAM_MODEL)"},
     [MODEL_PRETOKENIZED] = {"pretokenized", 0, NULL,
-                            "inputs are the model's tokens, separated by spaces"},
+                            "inputs are the model's tokens, separated by spaces, as those of tree, "
+                            "chain and ARPA models always are"},
     [MODEL_MARKER] = {"bpe-marker", 0, "S", "join output pieces that end in S: \"mam@@ mal\""},
     [MODEL_THREADS] = {"threads", 0, "N", "threads to work with, 1 to 1024 (default: 1)"},
     {0},
@@ -311,19 +312,23 @@ bool options_list_methods(unsigned mask, char *text, size_t size)
 int options_check(options *parsed)
 {
     const char *const command = parsed->spec->command;
-    sb_error err;
-    if (sb_config_check(&parsed->config, &err) != SB_OK)
-        return cli_usage(command, "%s", err.message);
     const sb_option *setting;
     for (size_t i = 0; (setting = sb_config_option(i)) != NULL && i < MAX_SETTINGS; i++) {
         if (!parsed->given[i] || (setting->methods & 1u << parsed->config.method) != 0)
             continue;
+        /* The library says why, where an option would break what the method promises. */
+        sb_error why;
+        if (sb_config_check(&parsed->config, &why) != SB_OK && strstr(why.message, " refuses "))
+            return cli_usage(command, "%s", why.message);
         char spelt[64], methods[128];
         options_list_methods(setting->methods, methods, sizeof(methods));
         return cli_usage(command, "method %s does not take --%s: it belongs to %s",
                          sb_method_name(parsed->config.method),
                          options_spell(setting, spelt, sizeof(spelt)), methods);
     }
+    sb_error err;
+    if (sb_config_check(&parsed->config, &err) != SB_OK)
+        return cli_usage(command, "%s", err.message);
     if (parsed->n_temperatures == 0)
         parsed->temperatures[parsed->n_temperatures++] = parsed->config.temperature;
     parsed->has_seed = options_has(parsed, "seed");

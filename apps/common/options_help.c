@@ -57,16 +57,23 @@ static void put_options(output *out, const option *table)
         put_entry(out, table->letter, table->name, table->metavar, table->help);
 }
 
-/* "1 to 10000000; ", "above 0; ", "0 to 1, the former excluded; "; empty where anything goes. */
+/* "1 to 10000000; ", "above 0; ", "0 to 1, the former excluded; "; empty where anything goes. A
+ * real bound of 1e300 is none, and neither is the largest whole number that there is. */
 static void describe_range(const sb_option *setting, char *text, size_t size)
 {
-    static const double unlimited = 1e18;
-    const bool is_number = setting->type == SB_OPTION_INT || setting->type == SB_OPTION_REAL;
+    const bool is_whole = setting->type == SB_OPTION_INT;
+    const bool is_number = is_whole || setting->type == SB_OPTION_REAL;
+    const double unlimited = is_whole ? 1e18 : 1e300;
     const bool has_min = is_number && setting->min > -unlimited;
     const bool has_max = is_number && setting->max < unlimited;
     char min[NUMBER_SIZE], max[NUMBER_SIZE];
-    number_format(min, setting->min);
-    number_format(max, setting->max);
+    if (is_whole) {
+        number_format(min, setting->min);
+        number_format(max, setting->max);
+    } else {
+        snprintf(min, sizeof(min), "%g", setting->min);
+        snprintf(max, sizeof(max), "%g", setting->max);
+    }
     text[0] = '\0';
     if (has_min && has_max)
         snprintf(text, size, "%s to %s%s; ", min, max,

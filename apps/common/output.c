@@ -63,10 +63,13 @@ void output_format(output *out, const char *format, ...)
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    const int n = vsnprintf(NULL, 0, format, args);
-    if (n > 0) {
+    char text[256]; /* enough but for fields as wide as a wide terminal */
+    const int n = vsnprintf(text, sizeof(text), format, args);
+    if (n >= (int)sizeof(text)) {
         vsnprintf(output_reserve(out, (size_t)n + 1), (size_t)n + 1, format, again);
         out->size += (size_t)n;
+    } else if (n > 0) {
+        output_bytes(out, text, (size_t)n);
     }
     va_end(again);
     va_end(args);

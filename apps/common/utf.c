@@ -83,6 +83,14 @@ size_t utf_decode(const char *text, size_t size, uint32_t *code)
     return n;
 }
 
+size_t utf_cut(const char *text, size_t n)
+{
+    size_t end = n;
+    while (end > 0 && n - end < 4 && ((unsigned char)text[end] & 0xc0) == 0x80)
+        end--;
+    return end;
+}
+
 /* One character as it is shown: its bytes in `shown` and the columns it takes. */
 typedef struct glyph {
     char shown[8];

@@ -14,6 +14,9 @@
  * is UTF_BAD with length 1. */
 size_t utf_decode(const char *text, size_t size, uint32_t *code);
 
+/* The longest beginning of `text` of at most n bytes that cuts no character in two. */
+size_t utf_cut(const char *text, size_t n);
+
 /* Columns that a character takes on a terminal: 0, 1 or 2. */
 int utf_width(uint32_t code);
 

@@ -79,6 +79,8 @@ SB_API sb_status sb_model_open_custom(sb_model **model, const sb_model_ops *ops,
 SB_API void sb_model_close(sb_model *model);
 
 SB_API const sb_model_info *sb_model_get_info(const sb_model *model);
+/* Whether sequences may end otherwise than by EOS: the model has is_leaf. */
+SB_API bool sb_model_has_leaves(const sb_model *model);
 SB_API void sb_model_describe(const sb_model *model, sb_describe_fn say, void *user);
 
 /* Sets the mark at the end of a subword piece that joins it to the next, such as "@@" (NULL: none,

@@ -171,10 +171,12 @@ static sb_status out_of_range(const sb_option *option, const char *found, sb_err
     if (option->type == SB_OPTION_FLAG)
         return status_fail(err, SB_ERR_ARGUMENT, "%s is '%s'; expected true or false", option->name,
                            found);
-    return status_fail(err, SB_ERR_ARGUMENT, "%s is '%s'; expected %s %s %.10g and at most %.10g",
-                       option->name, found,
-                       option->type == SB_OPTION_INT ? "a whole number" : "a number",
-                       option->open_min ? "above" : "of at least", option->min, option->max);
+    char limit[40] = ""; /* 1e300 stands for none */
+    if (option->max < 1e300)
+        snprintf(limit, sizeof limit, " and at most %.10g", option->max);
+    return status_fail(err, SB_ERR_ARGUMENT, "%s is '%s'; expected %s %s %.10g%s", option->name,
+                       found, option->type == SB_OPTION_INT ? "a whole number" : "a number",
+                       option->open_min ? "above" : "of at least", option->min, limit);
 }
 
 sb_status config_check_temperature(double temperature, sb_error *err)

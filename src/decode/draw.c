@@ -228,7 +228,7 @@ static sb_status open_worker(struct worker *worker, sb_error *err)
         .max_rows = info->max_rows / pool->batch,
         .stop_window = stop_window(pool->config),
         .user = worker,
-        .is_leaf = is_leaf,
+        .is_leaf = sb_model_has_leaves(pool->model) ? is_leaf : NULL,
         .is_stop = pool->config->n_stop > 0 ? is_stop : NULL,
     };
     worker->work = alloc_zeroed((size_t)pool->batch, sizeof *worker->work);

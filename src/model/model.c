@@ -173,6 +173,11 @@ const sb_model_info *sb_model_get_info(const sb_model *model)
     return &model->info;
 }
 
+bool sb_model_has_leaves(const sb_model *model)
+{
+    return model->ops.is_leaf != NULL;
+}
+
 void sb_model_describe(const sb_model *model, sb_describe_fn say, void *user)
 {
     char number[32];

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,10 +17,15 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-enum { FIRST_BUFFER = 1 << 18, ZLIB_BUFFER = 1 << 17 };
+enum {
+    FIRST_BUFFER = 1 << 18,
+    ZLIB_BUFFER = 1 << 17,
+    LONGEST_NAME = 200,
+    NAME_SIZE = LONGEST_NAME + 4 /* "..." and the terminator */
+};
 
 struct lines_reader {
-    char *name;
+    char name[NAME_SIZE];
     gzFile file;        /* NULL: memory */
     const char *memory; /* what is left of the caller's data */
     size_t memory_size;
@@ -29,17 +35,16 @@ struct lines_reader {
     bool started, at_end;
 };
 
-/* A name for messages: of a long path its end, so that there is room for what is wrong with it. */
-static const char *shorten(const char *path)
+/* The name of a path in messages: of a long one "..." and the end, so that there is room for what
+ * is wrong with it. */
+static void shorten(char name[NAME_SIZE], const char *path)
 {
-    enum { LONGEST = 200 };
     const size_t size = strlen(path);
-    if (size <= LONGEST)
-        return path;
-    path += size - LONGEST;
-    while (((unsigned char)*path & 0xc0) == 0x80) /* not in the middle of a character */
-        path++;
-    return path;
+    const char *end = size > LONGEST_NAME ? path + size - LONGEST_NAME : path;
+    while (end > path &&
+           ((unsigned char)*end & 0xc0) == 0x80) /* not in the middle of a character */
+        end++;
+    snprintf(name, NAME_SIZE, "%s%s", end > path ? "..." : "", end);
 }
 
 static sb_status make_reader(lines_reader **reader, const char *name, sb_error *err)
@@ -47,10 +52,10 @@ static sb_status make_reader(lines_reader **reader, const char *name, sb_error *
     lines_reader *const r = alloc_zeroed(1, sizeof *r);
     if (r == NULL)
         return status_no_memory(err);
-    r->name = alloc_text(shorten(name), strlen(shorten(name)));
+    shorten(r->name, name);
     r->buffer = alloc_array(FIRST_BUFFER, 1);
     r->capacity = FIRST_BUFFER;
-    if (r->name == NULL || r->buffer == NULL) {
+    if (r->buffer == NULL) {
         lines_close(r);
         return status_no_memory(err);
     }
@@ -61,13 +66,15 @@ static sb_status make_reader(lines_reader **reader, const char *name, sb_error *
 sb_status lines_open(lines_reader **reader, const char *path, sb_error *err)
 {
     lines_reader *r = NULL;
+    char name[NAME_SIZE];
+    shorten(name, path);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return status_fail(err, SB_ERR_IO, "%s: %s", shorten(path), strerror(errno));
+        return status_fail(err, SB_ERR_IO, "%s: %s", name, strerror(errno));
     struct stat facts;
     if (fstat(fd, &facts) == 0 && S_ISDIR(facts.st_mode)) {
         close(fd);
-        return status_fail(err, SB_ERR_IO, "%s: expected a file, found a directory", shorten(path));
+        return status_fail(err, SB_ERR_IO, "%s: expected a file, found a directory", name);
     }
     const sb_status status = make_reader(&r, path, err);
     if (status != SB_OK) {
@@ -105,7 +112,6 @@ void lines_close(lines_reader *reader)
     if (reader->file != NULL)
         gzclose_r(reader->file);
     alloc_free(reader->buffer);
-    alloc_free(reader->name);
     alloc_free(reader);
 }
 

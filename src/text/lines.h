@@ -29,7 +29,7 @@ sb_status lines_open_memory(lines_reader **reader, const char *name, const void 
 /* Accepts NULL. */
 void lines_close(lines_reader *reader);
 
-/* The path, of a long one the end: for messages. */
+/* The path, for messages: of a long one "..." and its end. */
 const char *lines_name(const lines_reader *reader);
 
 /* The number, from 1, of the line that lines_next gave last. */

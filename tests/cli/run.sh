@@ -519,6 +519,85 @@ report $? "tree: no characters that XML forbids"
 run "$sbeam" draw -m "$fig1" --seed 1 -T 1e-101
 [ "$code" -eq 2 ] && grep -q 'at least 1e-100' err
 report $? "temperatures have bounds"
+feed 'a\t\n' "$sbeam" shuf -w 2
+says ':1: no weight$' "shuf: an empty field is not quoted"
+feed 'abc\r\n' "$sbeam" shuf -w 1
+says ": 'abc'$" "shuf: the end of a CRLF line is not quoted"
+feed "$(printf 'é%.0s' {1..50})\n" "$sbeam" shuf -w 1
+says ": 'é\{30\}'$" "shuf: a long field is cut between characters"
+feed '' "$sbeam" shuf -n 0 -f tsv
+prints '^line' "shuf: the header of a sample of nothing"
+feed '' "$sbeam" draw -m "$arpa" -f tsv -
+prints '^stream' "draw: the header of an empty table"
+feed 'a\nb\n' "$sbeam" shuf -n 2147483646
+exits 0 "shuf: a sample as large as the library allows"
+lines 2 "shuf: of fewer lines it is all"
+usage "a larger one" shuf -n 2147483647
+feed '\357\273\277a\n' "$sbeam" draw -m "$arpa" -k 1 --seed 1 -f jsonl -
+prints '"input":"a"' "a byte order mark before text"
+run "$sbeam" info "$long/$long/$long/bad.json"
+says '^sbeam info: \.\.\.0*/bad' "a long path is cut at its start"
+for path in "$long/$long/$long" "$long/$long/$long/missing" "$(printf 'é%.0s' {1..300})"; do
+    for words in "info" "shuf"; do
+        run "$sbeam" "$words" "$path"
+        [ "$code" -eq 1 ] && grep -Eq ': [A-Za-z, ]+$' err && ! grep -q '?' err
+        report $? "$words: a long path leaves room for the reason: ...${path: -10}"
+    done
+done
+nasty=$(printf 'a\033[31m\302\233b\nc\177\377')
+for words in "$nasty" "draw --$nasty" "draw -k $nasty" "draw --method $nasty" "draw -f $nasty" \
+    "draw -m $nasty" "shuf -n $nasty" "shuf $nasty" "draw -m $fig1 --ban $nasty" "score x$nasty"; do
+    mapfile -t -d ' ' list <<<"$words"
+    list[-1]=${list[-1]%$'\n'}
+    run "$sbeam" "${list[@]}"
+    [ "$code" -ne 0 ] && [ "$(grep -vc '^try' err)" -eq 1 ] && grep -q 'a?\[31m??b?c??' err &&
+        ! LC_ALL=C grep -q '[^ -~]' err
+    report $? "no control characters in the message: ${words%"$nasty"}"
+done
+printf '{"format":"sbeam-chain","vocab":["a","\\u001b[31m"],"eos":"\\u001b[31m","start":[1,0],"next":{"a":[0,1]}}' >escape.json
+run "$sbeam" info escape.json
+[ "$code" -eq 0 ] && ! grep -q "$(printf '\033')" out
+report $? "info: no control characters in the text"
+feed '{"input":"a a a a a a a a a a a a a a a a a a a a","stream":9223372036854775807}\n' \
+    env COLUMNS=20 "$sbeam" draw -m "$arpa" -k 1 --seed 1 --input jsonl
+prints '^input 9223372036854775807: .?$' "a long label leaves no room for the input"
+run "$sbeam" draw --help
+tr -s ' \n' ' ' <out >flat && mv flat out
+prints 'by X \(1e-100 to 1e\+100; default' "help: bounds are short"
+prints 'token \(diverse; at least 0; default' "help: no bound where there is none"
+prints 'tree, chain and ARPA models always are' "help: what is always pretokenized"
+prints 'the text is cut before it' "help: --stop cuts"
+usage "the flag of a method that has none" draw -m "$fig1" --method beam --no-kappa
+says 'beam does not take --no-kappa: it belongs to sbs' "options are named as they are spelt"
+for format in jsonl tsv text; do
+    run "$sbeam" draw -m pieces.json --bpe-marker @@ --stop al --stop mma --seed 1 -f $format
+    prints '(:"|[[:space:]])ma("|$|  \[stop\])' "the first of stop strings that overlap: $format"
+done
+"$sbeam" bench search 2>err | head -1 >out
+prints '^.+; threads 1; kernels [a-z0-9]+; repeats [0-9]+ to' "bench: the machine"
+if command -v script >/dev/null; then
+    mkfifo keys
+    for words in 'draw -k 1 --threads 2 -f jsonl -' 'score --threads 2'; do
+        # On a terminal: what is typed is answered at once, not after a batch or at the end.
+        script -qfec "$sbeam $words -m $arpa" screen <keys >/dev/null 2>&1 &
+        exec 9>keys
+        printf 'a\tb\n' >&9
+        for _ in {1..100}; do
+            grep -q '"stream":0' screen 2>/dev/null && break
+            sleep 0.1
+        done
+        cp screen out
+        exec 9>&-
+        wait
+        prints '"stream":0' "a terminal is answered line by line: ${words%% *}"
+        rm screen
+    done
+fi
+
+run "$sbeam" draw -m "$fig1" --seed 1 --length-penalty 0.6
+says 'refuses length-penalty: the sequences would no longer be a sample' "a refusal says why"
+run "$sbeam" draw -m "$fig1" --seed 1 --early-stop
+says 'refuses early-stop' "early stopping is refused with the reason"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
