@@ -22,6 +22,10 @@ sb_model *open_json(const char *json)
     return model;
 }
 
+const char *const small_chain =
+    "{\"format\":\"sbeam-chain\",\"vocab\":[\"a\",\"b\",\"</s>\"],\"eos\":\"</s>\","
+    "\"start\":[0.5,0.3,0.2],\"next\":{\"a\":[0.1,0.3,0.6],\"b\":[0.45,0.45,0.1]}}";
+
 /* --- trees --- */
 
 struct text {
@@ -102,10 +106,18 @@ static sb_status hash_step(void *session, int32_t n_rows, const int32_t *parent,
 
 sb_model *hash_model(int32_t vocab)
 {
+    return narrow_hash_model(vocab, 0);
+}
+
+sb_model *narrow_hash_model(int32_t vocab, int32_t max_rows)
+{
     static const sb_model_ops ops = {
         .session_open = hash_open, .session_close = free, .step = hash_step, .close = free};
-    const sb_model_info info = {
-        .kind = "hash", .vocab_size = vocab, .eos = -1, .row_type = SB_ROW_FLOAT};
+    const sb_model_info info = {.kind = "hash",
+                                .vocab_size = vocab,
+                                .eos = -1,
+                                .row_type = SB_ROW_FLOAT,
+                                .max_rows = max_rows};
     int32_t *const self = malloc(sizeof *self);
     *self = vocab;
     sb_model *model;
@@ -114,6 +126,15 @@ sb_model *hash_model(int32_t vocab)
 }
 
 /* --- drawing --- */
+
+sb_config config_of(sb_method method, int32_t k)
+{
+    sb_config config;
+    sb_config_default(&config);
+    config.method = method;
+    config.k = k;
+    return config;
+}
 
 sb_result *draw(const sb_model *model, const sb_config *config, uint64_t draw_number)
 {

@@ -31,7 +31,7 @@ struct fit fit_independence(const double *u, const double *v, size_t n);
 
 struct mean_test {
     double z;              /* (mean - expected) in standard errors */
-    double standard_error; /* of the mean: 5 of them are the smallest bias that is surely caught */
+    double standard_error; /* of the mean: a bias of 5 of them is caught half of the time */
 };
 struct mean_test test_mean(const double *x, size_t n, double expected);
 

@@ -13,15 +13,6 @@
 #include "law_models.h"
 #include "reference.h"
 
-static sb_config defaults(sb_method method, int32_t k)
-{
-    sb_config config;
-    sb_config_default(&config);
-    config.method = method;
-    config.k = k;
-    return config;
-}
-
 static int compare_leaves(const void *a, const void *b)
 {
     const struct leaf *const x = a, *const y = b;
@@ -37,7 +28,7 @@ static void cold_sbs_is_beam(void **state)
     int n_same = 0, n_all = 0;
     for (int i = 0; i < 100; i++) {
         sb_model *const model = random_tree(&generator, 5);
-        sb_config config = defaults(SB_METHOD_SBS, 1 + i % 5);
+        sb_config config = config_of(SB_METHOD_SBS, 1 + i % 5);
         config.temperature = 0.001;
         sb_result *const sbs = draw(model, &config, 0);
         config.method = SB_METHOD_BEAM;
@@ -66,7 +57,7 @@ static void one_group_is_beam(void **state)
     uint64_t generator = 2;
     for (int i = 0; i < 100; i++) {
         sb_model *const model = random_tree(&generator, 5);
-        sb_config config = defaults(SB_METHOD_BEAM, 1 + i % 9);
+        sb_config config = config_of(SB_METHOD_BEAM, 1 + i % 9);
         config.temperature = 0.7;
         sb_result *const beam = draw(model, &config, 0);
         config.method = SB_METHOD_DIVERSE;
@@ -90,7 +81,7 @@ static void wide_beam_sorts_the_leaves(void **state)
             struct leaves leaves;
             open_law_model(m, &setup, &leaves);
             qsort(leaves.list, (size_t)leaves.n, sizeof *leaves.list, compare_leaves);
-            sb_config config = defaults(SB_METHOD_BEAM, leaves.n + finished);
+            sb_config config = config_of(SB_METHOD_BEAM, leaves.n + finished);
             config.max_len = setup.config.max_len;
             config.finished = (sb_finished)finished;
             sb_result *const beam = draw(setup.model, &config, 0);
@@ -108,7 +99,7 @@ static void rejection_gives_up(void **state)
     struct setup setup;
     struct leaves leaves;
     open_law_model(LOPSIDED, &setup, &leaves);
-    sb_config config = defaults(SB_METHOD_REJECT, 4);
+    sb_config config = config_of(SB_METHOD_REJECT, 4);
     config.max_samples = 10000;
     sb_result *const result = draw(setup.model, &config, 0);
     assert_false(result->complete);
@@ -124,12 +115,6 @@ static void rejection_gives_up(void **state)
 }
 
 /* --- beams by hand --- */
-
-/* Two tokens and EOS. Step 1: a .5, b .3, end .2; step 2 from a: a .1, b .3, end .6; from b: a .45,
- * b .45, end .1. */
-static const char *const small_chain =
-    "{\"format\":\"sbeam-chain\",\"vocab\":[\"a\",\"b\",\"</s>\"],\"eos\":\"</s>\","
-    "\"start\":[0.5,0.3,0.2],\"next\":{\"a\":[0.1,0.3,0.6],\"b\":[0.45,0.45,0.1]}}";
 
 static void expect(const sb_model *model, const sb_config *config, const char *const *texts,
                    const double *probabilities, int32_t n)
@@ -152,7 +137,7 @@ static void beams_by_hand(void **state)
 {
     (void)state;
     sb_model *const model = open_json(small_chain);
-    sb_config config = defaults(SB_METHOD_BEAM, 2);
+    sb_config config = config_of(SB_METHOD_BEAM, 2);
     config.max_len = 3;
     /* stay, k = 2. Step 1 keeps a, b. Step 2: a end .30, a b .15 (before b a, b b .135). Step 3
      * from a b: a .0675, b .0675, end .015: the a goes first. */
@@ -181,11 +166,66 @@ static void beams_by_hand(void **state)
     sb_model_close(model);
 }
 
+/* finished leave, k = 1, length penalty 1. Step 1: the end, log .6 = -.511, is the best and
+ * finishes; a goes on with log .35 = -1.050. Divided by 2 it is -.525, which is worse than -.511;
+ * but divided by max_len = 4 it could still be -.262, and so it is: .9 at each step gives log
+ * .25515 / 4 =
+ * -.341. */
+static void leave_waits_for_long_ones(void **state)
+{
+    (void)state;
+    sb_model *const model = open_json(
+        "{\"format\":\"sbeam-chain\",\"vocab\":[\"a\",\"b\",\"</s>\"],\"eos\":\"</s>\","
+        "\"start\":[0.35,0.05,0.6],\"next\":{\"a\":[0.9,0.02,0.08],\"b\":[0.5,0.25,0.25]}}");
+    sb_config config = config_of(SB_METHOD_BEAM, 1);
+    config.finished = SB_FINISHED_LEAVE;
+    config.length_penalty = 1;
+    config.max_len = 4;
+    const char *const longest[] = {"a a a a"}, *const first[] = {""};
+    const double longest_p[] = {0.35 * 0.9 * 0.9 * 0.9}, first_p[] = {0.6};
+    expect(model, &config, longest, longest_p, 1);
+    /* With max_len = 1 there is nothing to wait for; with 2, log .315 / 2 = -.578 is not enough. */
+    config.max_len = 2;
+    expect(model, &config, first, first_p, 1);
+    config.max_len = 4;
+    config.early_stop = true; /* one has finished: that is all */
+    expect(model, &config, first, first_p, 1);
+    sb_model_close(model);
+}
+
+/* finished leave, k = 2, on a tree. Step 1: a .5 and the leaf "." .3 are the two best: "."
+ * finishes. Step 2: "a a" .4 and the leaf "a ." .09 are the two best (b x and b y have .08): two
+ * have finished. Step 3: the leaf "a a ." has .36 and takes the place of "a .". */
+static void leave_goes_on_while_it_can_win(void **state)
+{
+    (void)state;
+    sb_model *const model = open_json(
+        "{\"format\":\"sbeam-tree\",\"tree\":{\".\":[0.3,null],\"a\":[0.5,{\".\":[0.18,null],"
+        "\"a\":[0.8,{\".\":[0.9,null],\"a\":[0.1,null]}],\"c\":[0.02,null]}],"
+        "\"b\":[0.2,{\"x\":[0.4,null],\"y\":[0.4,null],\".\":[0.2,null]}]}}");
+    sb_config config = config_of(SB_METHOD_BEAM, 2);
+    config.finished = SB_FINISHED_LEAVE;
+    const char *const by_p[] = {"a a .", "."}, *const early[] = {".", "a ."};
+    const double by_p_p[] = {0.36, 0.3}, early_p[] = {0.3, 0.09};
+    expect(model, &config, by_p, by_p_p, 2);
+    config.early_stop = true;
+    expect(model, &config, early, early_p, 2);
+    config.early_stop = false;
+    /* A = -1 multiplies by the length: log .3 = -1.204, 2 log .09 = -4.816, and "a a" could at best
+     * get 3 log .4 = -2.749 at the next step (never again as much later); it gets 3 log .36 =
+     * -3.065. */
+    config.length_penalty = -1;
+    const char *const shorter[] = {".", "a a ."};
+    const double shorter_p[] = {0.3, 0.36};
+    expect(model, &config, shorter, shorter_p, 2);
+    sb_model_close(model);
+}
+
 static void diverse_by_hand(void **state)
 {
     (void)state;
     sb_model *const model = open_json(small_chain);
-    sb_config config = defaults(SB_METHOD_DIVERSE, 2);
+    sb_config config = config_of(SB_METHOD_DIVERSE, 2);
     config.max_len = 2;
     config.strength = 0.7;
     /* Group 1 takes a, then a end (.30). Group 2: log .5 - .7 = -1.39 for a, log .3 = -1.20 for b:
@@ -215,7 +255,7 @@ static void groups_by_hand(void **state)
 {
     (void)state;
     sb_model *const model = open_json(small_chain);
-    sb_config config = defaults(SB_METHOD_DIVERSE, 4);
+    sb_config config = config_of(SB_METHOD_DIVERSE, 4);
     config.max_len = 2;
     config.groups = 2;
     config.strength = 0.9;
@@ -238,7 +278,7 @@ static void choices_are_counted(void **state)
     (void)state;
     sb_model *const model = open_json("{\"format\":\"sbeam-tree\",\"tree\":{\"a\":[0.5,null],"
                                       "\"b\":[0.5,null]}}");
-    sb_config config = defaults(SB_METHOD_DIVERSE, 4);
+    sb_config config = config_of(SB_METHOD_DIVERSE, 4);
     config.strength = 0.3;
     const char *const texts[] = {"a", "b", "a", "b"};
     const double p[] = {0.5, 0.5, 0.5, 0.5};
@@ -246,263 +286,35 @@ static void choices_are_counted(void **state)
     sb_model_close(model);
 }
 
-/* finished leave with a penalty of 2, k = 1, at most 3 steps. Step 1: a .5 goes on. Step 2: a end
- * log .3 / 4 = -.301 finishes first, and a b, the best other, goes on at log .15 / 4 = -.474. It
- * can still reach log .15 / 9 = -.211, so the search goes on: a b a at log .0675 / 9 = -.2995 wins.
- */
-static void leave_by_hand(void **state)
-{
-    (void)state;
-    sb_model *const model = open_json(small_chain);
-    sb_config config = defaults(SB_METHOD_BEAM, 1);
-    config.finished = SB_FINISHED_LEAVE;
-    config.max_len = 3;
-    config.length_penalty = 2;
-    const char *const later[] = {"a b a"};
-    const double later_p[] = {0.0675};
-    expect(model, &config, later, later_p, 1);
-    config.early_stop = true;
-    const char *const first[] = {"a"};
-    const double first_p[] = {0.3};
-    expect(model, &config, first, first_p, 1);
-    sb_model_close(model);
-}
-
-/* --- the numbers of a draw --- */
-
-static void draws_have_their_numbers(void **state)
+/* Two groups of two, strength .5. Step 1: group 1 takes a (-.693) and b (-1.204). Group 2: a
+ * -1.193, c -1.609, b -1.704: a and c. Step 2: group 1 takes a x (log .3) and b x (log .21): x
+ * twice, which costs 1 now.
+ *
+ *          path                            step: the penalty of step 1 is forgotten
+ *   a x    -1.193 - .511 - 1 = -2.704      -.693 - .511 - 1 = -2.204
+ *   a y    -1.193 - .916     = -2.109      -.693 - .916     = -1.609
+ *   c y    -1.609 - .799     = -2.408      the same
+ *
+ * So group 2 takes a y and c y, or a y and a x. Had x been counted once, a x would have -2.204 on
+ * the path and come before c y. With `step` the score is log p again: a x first. */
+static void groups_of_two_by_hand(void **state)
 {
     (void)state;
     sb_model *const model = open_json(
-        "{\"format\":\"sbeam-tree\",\"tree\":{\"A\":[0.61,{\"p\":[0.37,null],\"q\":[0.63,null]}],"
-        "\"B\":[0.39,{\"p\":[0.21,null],\"q\":[0.79,null]}],\"C\":[1e-30,null]}}");
-    for (int32_t k = 1; k <= 6; k++) {
-        sb_config config = defaults(SB_METHOD_SBS, k);
-        sb_result *const result = draw(model, &config, 0);
-        double left = 1, log_p_draw = 0;
-        assert_int_equal(result->exhausted, k >= 5);
-        for (int32_t i = 0; i < result->n_sequences; i++) {
-            const sb_sequence *const s = &result->sequences[i];
-            const double q =
-                k >= 5 ? 1 : 1 - exp(-exp(s->log_p - result->kappa)); /* none is tiny below k = 5 */
-            assert_true(fabs(s->log_weight - (s->log_p - log(q))) < 1e-9);
-            log_p_draw += i == 4 ? 0 : s->log_p - log(left); /* the fifth is certain */
-            left -= exp(s->log_p);
-        }
-        assert_true(fabs(result->log_p_draw - log_p_draw) < 1e-9);
-        sb_result_close(result);
-    }
+        "{\"format\":\"sbeam-tree\",\"tree\":{\"a\":[0.5,{\"x\":[0.6,null],\"y\":[0.4,null]}],"
+        "\"b\":[0.3,{\"x\":[0.7,null],\"y\":[0.3,null]}],"
+        "\"c\":[0.2,{\"x\":[0.55,null],\"y\":[0.45,null]}]}}");
+    sb_config config = config_of(SB_METHOD_DIVERSE, 4);
+    config.groups = 2;
+    config.strength = 0.5;
+    const char *const path[] = {"a x", "b x", "a y", "c y"};
+    const double path_p[] = {0.3, 0.21, 0.2, 0.09};
+    expect(model, &config, path, path_p, 4);
+    config.penalty = SB_PENALTY_STEP;
+    const char *const step[] = {"a x", "b x", "a x", "a y"};
+    const double step_p[] = {0.3, 0.21, 0.3, 0.2};
+    expect(model, &config, step, step_p, 4);
     sb_model_close(model);
-}
-
-/* --- what changes the model --- */
-
-/* All sequences of the changed model, by drawing more than there are: their probabilities sum to 1.
- */
-static sb_result *draw_all_of(const sb_model *model, const sb_config *config)
-{
-    sb_result *const result = draw(model, config, 0);
-    assert_true(result->exhausted);
-    double sum = 0;
-    for (int32_t i = 0; i < result->n_sequences; i++)
-        sum += exp(result->sequences[i].log_p);
-    assert_true(fabs(sum - 1) < 1e-12);
-    return result;
-}
-
-static const sb_sequence *find(const sb_result *result, const int32_t *tokens, int32_t n,
-                               sb_end end)
-{
-    for (int32_t i = 0; i < result->n_sequences; i++) {
-        const sb_sequence *const s = &result->sequences[i];
-        if (s->n_tokens == n && s->end == end &&
-            memcmp(s->tokens, tokens, (size_t)n * sizeof *tokens) == 0)
-            return s;
-    }
-    return NULL;
-}
-
-static void filters_change_the_model(void **state)
-{
-    (void)state;
-    sb_model *const model = open_json(small_chain);
-    const int32_t a[] = {0, 0}, ab[] = {0, 1}, b[] = {1};
-    sb_config config = defaults(SB_METHOD_SBS, 1000);
-    config.max_len = 2;
-
-    const int32_t ban[] = {0};
-    config.ban = ban;
-    config.n_ban = 1;
-    sb_result *result = draw_all_of(model, &config);
-    assert_int_equal(result->n_sequences, 3); /* end; b end; b b */
-    const sb_sequence *s = find(result, b, 1, SB_END_EOS);
-    assert_true(fabs(exp(s->log_p) - 0.6 * 0.1 / 0.55) < 1e-12);
-    assert_true(fabs(exp(s->log_p_model) - 0.3 * 0.1) < 1e-12);
-    sb_result_close(result);
-
-    config = defaults(SB_METHOD_SBS, 1000);
-    config.max_len = 2;
-    config.min_len = 2;
-    result = draw_all_of(model, &config);
-    assert_int_equal(result->n_sequences, 4);
-    s = find(result, ab, 2, SB_END_MAX_LEN);
-    assert_true(fabs(exp(s->log_p) - 0.625 * 0.75) < 1e-12);
-    sb_result_close(result);
-
-    config.min_len = 0;
-    config.top_k = 2; /* step 1: a, b; after a: end, b; after b: a, b (the lower ids of a tie) */
-    result = draw_all_of(model, &config);
-    assert_int_equal(result->n_sequences, 4);
-    s = find(result, a, 1, SB_END_EOS);
-    assert_true(fabs(exp(s->log_p) - 0.625 * 0.6 / 0.9) < 1e-12);
-    sb_result_close(result);
-
-    config.top_k = 0;
-    config.top_p = 0.6; /* step 1: a, b (.5 < .6); after a: end alone; after b: a, b */
-    result = draw_all_of(model, &config);
-    assert_int_equal(result->n_sequences, 3);
-    s = find(result, a, 1, SB_END_EOS);
-    assert_true(fabs(exp(s->log_p) - 0.625) < 1e-12);
-    sb_result_close(result);
-
-    config.top_p = 1;
-    config.min_p = 0.45; /* step 1: a, b; after a: end, b; after b: a, b */
-    result = draw_all_of(model, &config);
-    assert_int_equal(result->n_sequences, 4);
-    sb_result_close(result);
-
-    config.min_p = 0;
-    config.temperature = 0.5; /* squares, renormalised */
-    result = draw_all_of(model, &config);
-    s = find(result, b, 1, SB_END_EOS);
-    assert_true(fabs(exp(s->log_p) - 0.09 / 0.38 * 0.01 / 0.415) < 1e-12);
-    assert_true(fabs(exp(s->log_p_model) - 0.03) < 1e-12);
-    sb_result_close(result);
-
-    /* So does min-p: .09 / .25 = .36 at step 1, and after a .09 / .36 = .25. */
-    config.min_p = 0.3;
-    result = draw_all_of(model, &config);
-    assert_int_equal(result->n_sequences, 3); /* a end; b a; b b */
-    sb_result_close(result);
-    config.min_p = 0;
-
-    /* After the temperature, top-p sees squares: .25 / .38 is enough for .6. */
-    config.top_p = 0.6;
-    result = draw_all_of(model, &config);
-    assert_int_equal(result->n_sequences, 1);
-    sb_result_close(result);
-    sb_model_close(model);
-}
-
-static void stop_strings_are_leaves(void **state)
-{
-    (void)state;
-    sb_model *const model = open_json(small_chain);
-    static const char *const stops[] = {"b b", "a a"};
-    sb_config config = defaults(SB_METHOD_SBS, 1000);
-    config.max_len = 3;
-    config.stop = stops;
-    config.n_stop = 2;
-    sb_result *const result = draw_all_of(model, &config);
-    const int32_t bb[] = {1, 1}, aba[] = {0, 1, 0};
-    const sb_sequence *const s = find(result, bb, 2, SB_END_STOP);
-    assert_non_null(s);
-    assert_true(fabs(exp(s->log_p) - 0.3 * 0.45) < 1e-12);
-    assert_non_null(find(result, aba, 3, SB_END_MAX_LEN));
-    sb_result_close(result);
-    sb_model_close(model);
-}
-
-static void early_leaves_of_trees_are_banned(void **state)
-{
-    (void)state;
-    struct setup setup;
-    struct leaves leaves;
-    open_law_model(UNEVEN, &setup, &leaves);
-    sb_config config = defaults(SB_METHOD_SBS, 100);
-    config.min_len = 2;
-    sb_result *const result = draw_all_of(setup.model, &config);
-    for (int32_t i = 0; i < result->n_sequences; i++)
-        assert_true(result->sequences[i].n_tokens >= 2);
-    sb_result_close(result);
-    sb_model_close((sb_model *)(uintptr_t)setup.model);
-}
-
-/* Temperatures and probabilities far out. */
-static void extremes(void **state)
-{
-    (void)state;
-    sb_model *const model = open_json(
-        "{\"format\":\"sbeam-tree\",\"tree\":{\"a\":[1,{\"x\":[1e-300,null],\"y\":[1,null]}],"
-        "\"b\":[1e-300,{\"x\":[0.5,null],\"y\":[0.5,null]}]}}");
-    const double temperatures[] = {1, 0.05, 0.001, 1e-6, 1e-100, 100, 1e100};
-    for (int i = 0; i < 7; i++) {
-        sb_config config = defaults(SB_METHOD_SBS, 10);
-        config.temperature = temperatures[i];
-        sb_result *const result = draw(model, &config, 0);
-        assert_int_equal(result->n_sequences, 4);
-        for (int32_t j = 0; j < 4; j++) {
-            assert_true(isfinite(result->sequences[j].g) && isfinite(result->sequences[j].log_p));
-            assert_true(j == 0 || result->sequences[j].g <= result->sequences[j - 1].g);
-        }
-        sb_result_close(result);
-    }
-    sb_model_close(model);
-}
-
-/* A sum of rounded probabilities reaches the boundary that it is meant to reach. */
-static void boundaries_are_reached(void **state)
-{
-    (void)state;
-    sb_model *const model = open_json("{\"format\":\"sbeam-tree\",\"tree\":{\"a\":[0.6,null],"
-                                      "\"b\":[0.3,null],\"c\":[0.1,null]}}");
-    sb_config config = defaults(SB_METHOD_SBS, 10);
-    config.top_p = 0.9;
-    sb_result *result = draw_all_of(model, &config);
-    assert_int_equal(result->n_sequences, 2);
-    sb_result_close(result);
-    config.top_p = 1;
-    config.min_p = 0.5;
-    result = draw_all_of(model, &config);
-    assert_int_equal(result->n_sequences, 2);
-    sb_result_close(result);
-    sb_model_close(model);
-}
-
-/* Float rows at both ends of the temperatures, with masks and large logits. */
-static void float_extremes(void **state)
-{
-    (void)state;
-    const double temperatures[] = {1e-100, 1e-30, 1, 1e30, 1e38, 1e100};
-    for (int i = 0; i < 6; i++)
-        for (int mask = 0; mask < 2; mask++) {
-            sb_config config = defaults(SB_METHOD_SBS, 20);
-            config.max_len = 1;
-            config.temperature = temperatures[i];
-            const sb_decoder_spec spec = {
-                .vocab_size = 11, .eos = -1, .row_type = SB_ROW_FLOAT, .max_slots = 1};
-            const sb_job job = {0};
-            float row[11];
-            for (int j = 0; j < 11; j++)
-                row[j] = (float)(2000 * (j - 5));
-            if (mask)
-                row[3] = row[10] = -INFINITY;
-            sb_decoder *decoder;
-            sb_result *result;
-            assert_int_equal(sb_decoder_open(&decoder, &spec, &config, NULL), SB_OK);
-            assert_int_equal(sb_result_open(&result, NULL), SB_OK);
-            assert_int_equal(sb_decoder_add(decoder, &job, NULL, NULL), SB_OK);
-            assert_int_equal(sb_decoder_advance(decoder, row, 11, NULL), SB_OK);
-            assert_int_equal(sb_decoder_take(decoder, 0, result, NULL), SB_OK);
-            assert_int_equal(result->n_sequences, mask ? 9 : 11);
-            for (int32_t j = 0; j < result->n_sequences; j++)
-                assert_true(isfinite(result->sequences[j].g) &&
-                            isfinite(result->sequences[j].log_p));
-            if (temperatures[i] > 1e20)
-                assert_true(fabs(exp(result->sequences[0].log_p) * result->n_sequences - 1) < 1e-5);
-            sb_result_close(result);
-            sb_decoder_close(decoder);
-        }
 }
 
 int main(void)
@@ -513,17 +325,12 @@ int main(void)
         cmocka_unit_test(wide_beam_sorts_the_leaves),
         cmocka_unit_test(rejection_gives_up),
         cmocka_unit_test(beams_by_hand),
+        cmocka_unit_test(leave_waits_for_long_ones),
+        cmocka_unit_test(leave_goes_on_while_it_can_win),
         cmocka_unit_test(diverse_by_hand),
         cmocka_unit_test(groups_by_hand),
         cmocka_unit_test(choices_are_counted),
-        cmocka_unit_test(leave_by_hand),
-        cmocka_unit_test(draws_have_their_numbers),
-        cmocka_unit_test(boundaries_are_reached),
-        cmocka_unit_test(float_extremes),
-        cmocka_unit_test(filters_change_the_model),
-        cmocka_unit_test(stop_strings_are_leaves),
-        cmocka_unit_test(early_leaves_of_trees_are_banned),
-        cmocka_unit_test(extremes),
+        cmocka_unit_test(groups_of_two_by_hand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,29 +18,45 @@ enum { DRAWS = 200000 };
 struct counts {
     const struct ordered_law *law;
     double *count; /* (n_cells) */
-    double wrong;  /* samples of the wrong size */
+    double wrong;  /* samples of the wrong size, or that hold a leaf twice */
 };
+
+static bool are_distinct(const struct picks *picks)
+{
+    for (int i = 0; i < picks->n; i++)
+        for (int j = 0; j < i; j++)
+            if (picks->leaf[i] == picks->leaf[j])
+                return false;
+    return true;
+}
 
 static void count_picks(void *user, const struct picks *picks)
 {
     struct counts *const counts = user;
-    if (picks->n == counts->law->k)
+    if (picks->n == counts->law->k && are_distinct(picks))
         counts->count[ordered_law_cell(counts->law, picks)]++;
     else
         counts->wrong++;
 }
 
-static struct fit fit_order(struct setup *setup, sampler sample, int k, size_t draws)
+static struct fit fit_law(struct setup *setup, sampler sample, const struct ordered_law *law,
+                          size_t draws)
 {
-    struct ordered_law law;
-    setup->config.k = k;
-    ordered_law_open(&law, setup->leaves, k);
-    struct counts counts = {&law, calloc(law.n_cells, sizeof(double)), 0};
+    struct counts counts = {law, calloc(law->n_cells, sizeof(double)), 0};
+    setup->config.k = law->k;
     run_sampler(setup, sample, draws, count_picks, &counts);
-    struct fit fit = fit_counts(law.probability, counts.count, law.n_cells);
+    struct fit fit = fit_counts(law->probability, counts.count, law->n_cells);
     if (counts.wrong > 0)
         fit.p_value = 0;
     free(counts.count);
+    return fit;
+}
+
+static struct fit fit_order(struct setup *setup, sampler sample, int k, size_t draws)
+{
+    struct ordered_law law;
+    ordered_law_open(&law, setup->leaves, k);
+    const struct fit fit = fit_law(setup, sample, &law, draws);
     ordered_law_close(&law);
     return fit;
 }
@@ -127,6 +144,103 @@ static void sbs_agrees_with_reference(void **state)
     sb_model_close((sb_model *)(uintptr_t)setup.model);
 }
 
+/* --- fresh noise: its own, biased law --- */
+
+/* A prefix of leaves, and the mass below it. */
+struct node {
+    int32_t tokens[MOST_DEPTH], n_tokens;
+    double mass;
+    int leaf; /* the number of the leaf that it is, or -1 */
+};
+
+static bool begins_with(const struct leaf *leaf, const int32_t *tokens, int32_t n)
+{
+    return leaf->n_tokens >= n && memcmp(leaf->tokens, tokens, (size_t)n * sizeof *tokens) == 0;
+}
+
+static struct node node_of(const struct leaves *leaves, int leaf, int32_t depth)
+{
+    struct node node = {.n_tokens = depth, .leaf = -1};
+    memcpy(node.tokens, leaves->list[leaf].tokens, sizeof node.tokens);
+    for (int i = 0; i < leaves->n; i++)
+        if (begins_with(&leaves->list[i], node.tokens, depth))
+            node.mass += exp(leaves->list[i].phi);
+    if (leaves->list[leaf].n_tokens == depth)
+        node.leaf = leaf;
+    return node;
+}
+
+/* The children of a prefix, or the leaf itself. Leaves are listed depth first, so those of one
+ * child lie together. */
+static int list_children(const struct leaves *leaves, const struct node *parent, struct node *list)
+{
+    if (parent->leaf >= 0) {
+        *list = *parent;
+        return 1;
+    }
+    int n = 0;
+    for (int i = 0; i < leaves->n; i++) {
+        const struct leaf *const leaf = &leaves->list[i];
+        if (begins_with(leaf, parent->tokens, parent->n_tokens) &&
+            (n == 0 || !begins_with(leaf, list[n - 1].tokens, parent->n_tokens + 1)))
+            list[n++] = node_of(leaves, i, parent->n_tokens + 1);
+    }
+    return n;
+}
+
+/* Fresh Gumbels make the next beam an ordered sample without replacement of all children and
+ * finished leaves of this one, whatever came before. A beam of one has beam[1].n_tokens = -1. */
+static void add_resampled(struct ordered_law *law, const struct leaves *leaves,
+                          const struct node beam[2], double probability)
+{
+    if (beam[0].leaf >= 0 && beam[1].leaf >= 0) {
+        const struct picks picks = {.n = 2, .leaf = {beam[0].leaf, beam[1].leaf}};
+        law->probability[ordered_law_cell(law, &picks)] += probability;
+        return;
+    }
+    struct node list[2 * MOST_LEAVES];
+    int n = list_children(leaves, &beam[0], list);
+    if (beam[1].n_tokens >= 0)
+        n += list_children(leaves, &beam[1], list + n);
+    double total = 0;
+    for (int i = 0; i < n; i++)
+        total += list[i].mass;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            if (i != j) {
+                const struct node next[2] = {list[i], list[j]};
+                add_resampled(law, leaves, next,
+                              probability * list[i].mass / total * list[j].mass /
+                                  (total - list[i].mass));
+            }
+}
+
+/* Not the law of the model, yet one that is known: leaves that have finished are drawn anew too. */
+static void resample_has_its_law(void **state)
+{
+    (void)state;
+    static const int models[] = {FIGURE_1, UNEVEN, CHAIN};
+    for (int i = 0; i < 3; i++) {
+        struct setup setup;
+        struct leaves leaves;
+        struct ordered_law law;
+        open_law_model(models[i], &setup, &leaves);
+        setup.config.method = SB_METHOD_RESAMPLE;
+        ordered_law_open(&law, &leaves, 2);
+        memset(law.probability, 0, law.n_cells * sizeof *law.probability);
+        const struct node start[2] = {{.mass = 1, .leaf = -1}, {.n_tokens = -1, .leaf = -1}};
+        add_resampled(&law, &leaves, start, 1);
+        const struct fit fit = fit_law(&setup, NULL, &law, share_of(DRAWS));
+        print_message("resample, %s, k = 2: chi-square %.1f on %d, p = %.3g, catches a bias of "
+                      "%.2g %%\n",
+                      law_models[models[i]].name, fit.statistic, fit.degrees, fit.p_value,
+                      100 * fit.smallest_bias);
+        assert_true(fit.p_value > FALSE_ALARM);
+        ordered_law_close(&law);
+        sb_model_close((sb_model *)(uintptr_t)setup.model);
+    }
+}
+
 /* --- broken on purpose --- */
 
 /* Takes items out of one list of weights by subtraction from their sum. */
@@ -181,12 +295,12 @@ static void sample_tilted(struct setup *setup, uint64_t draw, struct picks *pick
             picks->leaf[i] = i;
 }
 
-/* Right, but for a sequence that comes twice now and then. */
+/* Right, but for one draw in 50,000, which holds a leaf twice. */
 static void sample_twice(struct setup *setup, uint64_t draw, struct picks *picks)
 {
     sample_leaves(setup, draw, picks);
-    if (draw % 50000 == 0)
-        picks->leaf[1] = picks->leaf[0];
+    if (draw % 50000 == 1234)
+        picks->leaf[picks->n - 1] = picks->leaf[picks->n - 2];
 }
 
 static void expect_caught(const char *name, int model, sb_method method, sampler sample, int k)
@@ -210,6 +324,7 @@ static void broken_samplers_are_caught(void **state)
     expect_caught("a dropped leaf", UNEVEN, SB_METHOD_SBS, sample_and_drop, 2);
     expect_caught("a tilt of 1 %", FIGURE_1, SB_METHOD_SBS, sample_tilted, 2);
     expect_caught("a duplicate in 50,000 draws", FIGURE_1, SB_METHOD_SBS, sample_twice, 2);
+    expect_caught("a duplicate in 50,000 draws", FIGURE_1, SB_METHOD_SBS, sample_twice, 8);
     /* The naive method of section 4.1: noise drawn afresh at each step. */
     expect_caught("fresh noise", FIGURE_1, SB_METHOD_RESAMPLE, NULL, 2);
     expect_caught("fresh noise", UNEVEN, SB_METHOD_RESAMPLE, NULL, 2);
@@ -218,9 +333,13 @@ static void broken_samplers_are_caught(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sbs_has_the_law),           cmocka_unit_test(reject_has_the_law),
-        cmocka_unit_test(reference_has_the_law),     cmocka_unit_test(one_sample_has_the_law),
-        cmocka_unit_test(sbs_agrees_with_reference), cmocka_unit_test(broken_samplers_are_caught),
+        cmocka_unit_test(sbs_has_the_law),
+        cmocka_unit_test(reject_has_the_law),
+        cmocka_unit_test(reference_has_the_law),
+        cmocka_unit_test(one_sample_has_the_law),
+        cmocka_unit_test(sbs_agrees_with_reference),
+        cmocka_unit_test(resample_has_its_law),
+        cmocka_unit_test(broken_samplers_are_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

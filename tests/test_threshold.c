@@ -133,7 +133,7 @@ static const int sizes[] = {1, 2, 5, 20};
 /* How far the mean of a sum of weights may be from the truth, in standard errors. At k = 1 the sum
  * is cut off, and 5 of a normal law are passed 6e-7 of the time. At k = 2 it has P(sum > t) ~ t^-3,
  * a variance but no third moment: the normal law is not yet reached in its tails, hence 5.5 there.
- * From k = 3 on tails are light enough. */
+ * At k = 5 and 20 the tails are light. */
 static double allowed_z(int k)
 {
     return k == 2 ? 5.5 : 5;

@@ -1,0 +1,210 @@
+/* Settings: by name, from text and back, and what is refused with a sentence. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sbeam/sbeam.h"
+
+static void settings_by_name(void **state)
+{
+    (void)state;
+    sb_config config, untouched;
+    sb_error err;
+    sb_config_default(&config);
+    assert_int_equal(sb_config_check(&config, &err), SB_OK);
+    for (size_t i = 0; sb_config_option(i) != NULL; i++) {
+        const sb_option *const option = sb_config_option(i);
+        sb_config again = config;
+        char text[64];
+        assert_int_equal(sb_config_get(&config, option->name, text, sizeof text, &err), SB_OK);
+        assert_string_equal(text, option->default_text);
+        assert_int_equal(sb_config_set(&again, option->name, option->default_text, &err), SB_OK);
+        assert_memory_equal(&again, &config, sizeof config);
+        assert_true(strlen(option->help) > 0 && option->methods != 0);
+    }
+    static const struct {
+        const char *name, *value;
+    } bad[] = {{"k", "0"},
+               {"k", "-1"},
+               {"k", "1.5"},
+               {"k", ""},
+               {"k", "10000001"},
+               {"k", "99999999999999999999"},
+               {"k", " 3"},
+               {"temperature", "0"},
+               {"temperature", "-0.5"},
+               {"temperature", "nan"},
+               {"temperature", "inf"},
+               {"temperature", "1x"},
+               {"temperature", " 1"},
+               {"top-p", "0"},
+               {"top-p", "1.01"},
+               {"min-p", "-0.1"},
+               {"max-len", "0"},
+               {"seed", "18446744073709551616"},
+               {"method", "SBS"},
+               {"method", ""},
+               {"method", "sbs|beam"},
+               {"finished", "stay|"},
+               {"early-stop", "yes"},
+               {"strength", "-1"},
+               {"max-samples", "0"},
+               {"no-such-option", "1"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        untouched = config;
+        assert_int_equal(sb_config_set(&config, bad[i].name, bad[i].value, &err), SB_ERR_ARGUMENT);
+        assert_non_null(strstr(err.message, bad[i].name));
+        assert_memory_equal(&config, &untouched, sizeof config);
+    }
+    assert_int_equal(sb_config_set(&config, "seed", "18446744073709551615", &err), SB_OK);
+    assert_true(config.seed == UINT64_MAX);
+    assert_int_equal(sb_config_check(&config, &err), SB_OK);
+    assert_null(sb_method_name((sb_method)99));
+    assert_string_equal(sb_method_name(SB_METHOD_EXPLICIT), "explicit");
+}
+
+/* What is set by name is read back by name: the same config, through text. */
+static void settings_read_back(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *value;
+    } odd[] = {{"method", "diverse"},
+               {"k", "9999996"},
+               {"temperature", "0.317"},
+               {"temperature", "1e-100"},
+               {"temperature", "1e+100"},
+               {"temperature", "0.1000000000000000055"}, /* more digits than a double has */
+               {"temperature", "0.30000000000000004"},
+               {"seed", "18446744073709551615"},
+               {"kappa", "false"},
+               {"max-len", "1000000"},
+               {"min-len", "17"},
+               {"top-k", "2147483647"},
+               {"top-p", "0.9999999999999999"},
+               {"min-p", "4.9406564584124654e-324"},
+               {"finished", "leave"},
+               {"length-penalty", "-9.87654321"},
+               {"early-stop", "true"},
+               {"groups", "12"},
+               {"strength", "0.6931471805599453"},
+               {"penalty", "step"},
+               {"max-samples", "9007199254740991"}};
+    for (size_t i = 0; sb_config_option(i) != NULL; i++) {
+        bool seen = false;
+        for (size_t j = 0; j < sizeof odd / sizeof *odd; j++)
+            seen = seen || strcmp(sb_config_option(i)->name, odd[j].name) == 0;
+        if (!seen)
+            fail_msg("no value to try for %s", sb_config_option(i)->name);
+    }
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        sb_config config, again;
+        char text[64], twice[64];
+        sb_error err;
+        sb_config_default(&config);
+        again = config;
+        assert_int_equal(sb_config_set(&config, odd[i].name, odd[i].value, &err), SB_OK);
+        assert_int_equal(sb_config_get(&config, odd[i].name, text, sizeof text, &err), SB_OK);
+        assert_memory_not_equal(&config, &again, sizeof config);
+        assert_int_equal(sb_config_set(&again, odd[i].name, text, &err), SB_OK);
+        assert_memory_equal(&config, &again, sizeof config);
+        assert_int_equal(sb_config_get(&again, odd[i].name, twice, sizeof twice, &err), SB_OK);
+        assert_string_equal(text, twice);
+    }
+}
+
+/* Whole numbers, choices and flags are written as they were; what does not fit is cut. */
+static void settings_as_text(void **state)
+{
+    (void)state;
+    sb_config config;
+    sb_error err;
+    char text[32];
+    sb_config_default(&config);
+    config.seed = 18446744073709551557u; /* no double is this number */
+    config.method = SB_METHOD_EXPLICIT;
+    config.temperature = 0.1;
+    assert_int_equal(sb_config_get(&config, "seed", text, sizeof text, &err), SB_OK);
+    assert_string_equal(text, "18446744073709551557");
+    assert_int_equal(sb_config_get(&config, "method", text, sizeof text, &err), SB_OK);
+    assert_string_equal(text, "explicit");
+    assert_int_equal(sb_config_get(&config, "temperature", text, sizeof text, &err), SB_OK);
+    assert_string_equal(text, "0.1");
+    memset(text, 'x', sizeof text);
+    assert_int_equal(sb_config_get(&config, "method", text, 4, &err), SB_OK);
+    assert_string_equal(text, "exp");
+    assert_true(text[4] == 'x');
+    assert_int_equal(sb_config_get(&config, "ban", text, sizeof text, &err), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_config_get(NULL, "k", text, sizeof text, &err), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_config_get(&config, NULL, text, sizeof text, &err), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_config_get(&config, "k", NULL, 0, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_config_set(&config, "k", NULL, NULL), SB_ERR_ARGUMENT);
+}
+
+static void expect_refused(const sb_config *config, const char *message)
+{
+    sb_error err = {SB_OK, ""};
+    assert_int_equal(sb_config_check(config, &err), SB_ERR_ARGUMENT);
+    if (strstr(err.message, message) == NULL)
+        fail_msg("expected '%s' in '%s'", message, err.message);
+}
+
+static void settings_that_methods_refuse(void **state)
+{
+    (void)state;
+    sb_config config;
+    sb_config_default(&config);
+    config.length_penalty = 0.6;
+    expect_refused(&config, "no longer be a sample");
+    config.length_penalty = 0;
+    config.early_stop = true;
+    expect_refused(&config, "early-stop");
+    config.early_stop = false;
+    config.strength = 0.1;
+    expect_refused(&config, "method sbs has no option strength");
+    sb_config_default(&config);
+    config.k = 0;
+    expect_refused(&config, "k is '0'");
+    sb_config_default(&config);
+    config.temperature = -1;
+    expect_refused(&config, "temperature");
+    config.temperature = NAN;
+    expect_refused(&config, "temperature");
+    config.temperature = 1e-310;
+    expect_refused(&config, "1e-100");
+    sb_config_default(&config);
+    config.min_len = 300;
+    expect_refused(&config, "max-len");
+    sb_config_default(&config);
+    config.method = SB_METHOD_DIVERSE;
+    config.groups = 3;
+    expect_refused(&config, "divisor");
+    sb_config_default(&config);
+    config.method = (sb_method)7;
+    expect_refused(&config, "method");
+    sb_config_default(&config);
+    const char *const stops[] = {""};
+    config.stop = stops;
+    config.n_stop = 1;
+    expect_refused(&config, "empty");
+    config.stop = NULL;
+    expect_refused(&config, "no list");
+    assert_int_equal(sb_config_check(NULL, NULL), SB_ERR_ARGUMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_by_name),
+        cmocka_unit_test(settings_read_back),
+        cmocka_unit_test(settings_as_text),
+        cmocka_unit_test(settings_that_methods_refuse),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
