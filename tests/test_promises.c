@@ -236,7 +236,7 @@ static double first_uniform(const sb_model *model, struct key key, sb_result *re
 static void neighbouring_keys_are_independent(void **state)
 {
     (void)state;
-    enum { PAIRS = 20000 };
+    enum { PAIRS = 10000 };
     static double u[PAIRS], v[PAIRS];
     static const struct {
         const char *name;

@@ -88,7 +88,8 @@ SB_API int32_t sb_decoder_rows(const sb_decoder *decoder, const int32_t **parent
 /* Takes the rows: row i starts at logits + i * stride elements (not bytes) of the spec's type. They
  * are only read. SB_ERR_MODEL and SB_ERR_LIMIT concern one slot: it is finished, taking it gives
  * its error again, and the other slots have moved on as if nothing had happened; the first such
- * error is returned. After any other failure the decoder can only be closed. */
+ * error is returned. SB_ERR_ARGUMENT and SB_ERR_STATE change nothing.
+ * After any other failure the decoder can only be closed. */
 SB_API sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t stride,
                                     sb_error *err);
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "math/children.h"
+#include "math/logspace.h"
 #include "math/noise.h"
 #include "math/row.h"
 #include "sbeam/decoder.h"
@@ -68,6 +69,7 @@ struct slot {
     size_t n_wanted, wanted_capacity;
     int32_t first_row, previous_first_row; /* of this slot in the decoder's rows */
     uint64_t model_rows;
+    struct logspace_total pruned; /* mass that was left off the beam (sbs, explicit) */
     uint64_t count; /* nodes made (explicit) or entries finished (beam, finished leave) so far */
     /* reject */
     struct beam found;

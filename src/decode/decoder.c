@@ -42,6 +42,7 @@ sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t *slot_n
     slot->n_path = slot->n_wanted = 0;
     slot->model_rows = slot->count = slot->samples = slot->sampled_rows = 0;
     slot->round_first = slot->round_size = 0;
+    slot->pruned = LOGSPACE_NOTHING;
     result_clear(&slot->result);
     status = decoder->method->start(decoder, slot);
     if (status == SB_OK) {

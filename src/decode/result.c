@@ -132,8 +132,13 @@ sb_status result_build(sb_decoder *decoder, struct slot *slot)
         sequence->log_weight =
             isnan(result->kappa) ? NAN : logspace_weight(entry->phi, result->kappa);
     }
-    if (decoder->method->has_log_p_draw && slot->now.n > 0)
-        result->log_p_draw = logspace_plackett_luce(&result->sequences[0].log_p, slot->now.n,
-                                                    sizeof(sb_sequence), result->exhausted);
+    if (decoder->method->has_log_p_draw && slot->now.n > 0) {
+        const double *const log_p = &result->sequences[0].log_p;
+        const size_t stride = sizeof(sb_sequence);
+        /* The search knows what it left out; the difference to 1 is the second best. */
+        const double log_left = decoder->method->has_g ? logspace_total_log(&slot->pruned)
+                                                       : logspace_left(log_p, slot->now.n, stride);
+        result->log_p_draw = logspace_plackett_luce(log_p, slot->now.n, stride, log_left);
+    }
     return SB_OK;
 }

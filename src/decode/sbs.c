@@ -48,6 +48,17 @@ static sb_status open_streams(sb_decoder *decoder, const struct slot *slot, bool
     return SB_OK;
 }
 
+/* Notes the mass of what the first n streams of the heap still hold. */
+static void prune(const sb_decoder *decoder, struct slot *slot, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct entry *const entry = &slot->now.entries[decoder->candidates[i].entry];
+        const double log_rest =
+            entry->end == SB_END_NONE ? row_log_rest(&decoder->rows[entry->row]) : 0;
+        logspace_total_add(&slot->pruned, entry->phi + log_rest);
+    }
+}
+
 /* The `width` best of all streams. */
 static sb_status merge(sb_decoder *decoder, struct slot *slot, size_t width, bool afresh)
 {
@@ -72,13 +83,17 @@ static sb_status merge(sb_decoder *decoder, struct slot *slot, size_t width, boo
                 next = stream->value;
             }
         }
-        if (slot->next.n >= width)
-            break;
+        if (slot->next.n >= width && entry->end == SB_END_NONE)
+            break; /* what is left of this stream is pruned too */
         heap[0].score = next;
         if (next == -INFINITY)
             heap[0] = heap[--n];
+        if (slot->next.n >= width)
+            break;
         select_sift_down(heap, n, 0, select_before);
     }
+    if (status == SB_OK)
+        prune(decoder, slot, n);
     return status;
 }
 
@@ -122,13 +137,13 @@ static sb_status finish_sorted(sb_decoder *decoder, struct slot *slot)
 {
     const size_t k = (size_t)decoder->config.k;
     sb_result *const result = &slot->result;
-    if (slot->now.n > k) {
-        result->kappa = slot->now.entries[k].score;
-        slot->now.n = k;
-    } else if (slot->now.n < k || decoder->config.kappa) {
+    result->exhausted = slot->now.n <= k && slot->pruned.scaled == 0;
+    if (result->exhausted)
         result->kappa = -INFINITY;
-        result->exhausted = true;
-    }
+    else if (slot->now.n > k)
+        result->kappa = slot->now.entries[k].score;
+    for (; slot->now.n > k; slot->now.n--)
+        logspace_total_add(&slot->pruned, slot->now.entries[slot->now.n - 1].phi);
     return SB_OK;
 }
 

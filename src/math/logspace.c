@@ -49,18 +49,39 @@ static double strided(const double *x, size_t i, size_t stride)
     return *(const double *)(const void *)((const char *)x + i * stride);
 }
 
-double logspace_plackett_luce(const double *log_p, size_t n, size_t stride, bool is_all)
+double logspace_plackett_luce(const double *log_p, size_t n, size_t stride, double log_left)
 {
     /* The sum of log p_i - log(mass not drawn before i). Backwards, that mass is what is never
      * drawn plus what is still to come: sums of positive terms, from the smallest set on. */
-    double drawn = -INFINITY;
-    for (size_t i = 0; i < n && !is_all; i++)
-        drawn = logspace_add(drawn, strided(log_p, i, stride));
-    double left = !is_all && drawn < 0 ? logspace_log1mexp(drawn) : -INFINITY;
     double total = 0;
     for (size_t i = n; i-- > 0;) {
-        left = logspace_add(left, strided(log_p, i, stride));
-        total += strided(log_p, i, stride) - left;
+        log_left = logspace_add(log_left, strided(log_p, i, stride));
+        total += strided(log_p, i, stride) - log_left;
     }
     return total;
+}
+
+double logspace_left(const double *log_p, size_t n, size_t stride)
+{
+    double drawn = -INFINITY;
+    for (size_t i = 0; i < n; i++)
+        drawn = logspace_add(drawn, strided(log_p, i, stride));
+    return drawn < 0 ? logspace_log1mexp(drawn) : -INFINITY;
+}
+
+void logspace_total_add(struct logspace_total *total, double x)
+{
+    if (x == -INFINITY)
+        return;
+    if (x <= total->top) {
+        total->scaled += exp(x - total->top);
+    } else {
+        total->scaled = total->scaled * exp(total->top - x) + 1;
+        total->top = x;
+    }
+}
+
+double logspace_total_log(const struct logspace_total *total)
+{
+    return total->top + log(total->scaled);
 }

@@ -5,7 +5,7 @@
 #ifndef MATH_LOGSPACE_H
 #define MATH_LOGSPACE_H
 
-#include <stdbool.h>
+#include <math.h>
 #include <stddef.h>
 
 /* log(1 - e^a), a <= 0. */
@@ -22,7 +22,17 @@ double logspace_truncated_gumbel(double phi, double bound, double u);
 /* log p / q with log p = phi and q = 1 - exp(-exp(phi - kappa)) (appendix C). */
 double logspace_weight(double phi, double kappa);
 /* log-probability of n items drawn in this order without replacement (Theorem 1); the log_p of the
- * next item is `stride` bytes further. is_all: nothing else could have been drawn. */
-double logspace_plackett_luce(const double *log_p, size_t n, size_t stride, bool is_all);
+ * next item is `stride` bytes further, log_left is the log of the mass that was not drawn. */
+double logspace_plackett_luce(const double *log_p, size_t n, size_t stride, double log_left);
+/* log(1 - sum e^log_p_i), for who does not know it better; -inf where the sum is 1 or more. */
+double logspace_left(const double *log_p, size_t n, size_t stride);
+
+/* A running sum of e^x: scaled * e^top. Starts as LOGSPACE_NOTHING. */
+struct logspace_total {
+    double top, scaled;
+};
+#define LOGSPACE_NOTHING ((struct logspace_total){-INFINITY, 0})
+void logspace_total_add(struct logspace_total *total, double x);
+double logspace_total_log(const struct logspace_total *total);
 
 #endif

@@ -21,8 +21,8 @@ struct sb_topk {
     struct noise_key key;
     size_t k;
     uint64_t n_pushed;
-    double top, scaled_sum; /* the weights sum to scaled_sum * e^top */
-    sb_topk_item *heap;     /* (n) of at most k + 1; g holds log w + noise, log_p log w */
+    struct logspace_total total; /* of all weights */
+    sb_topk_item *heap;          /* (n) of at most k + 1; g holds log w + noise, log_p log w */
     size_t n, heap_capacity;
     sb_topk_item *sorted; /* what sb_topk_items gives */
     size_t sorted_capacity;
@@ -39,7 +39,7 @@ sb_status sb_topk_open(sb_topk **topk, int32_t k, uint64_t seed, sb_error *err)
         return status_no_memory(err);
     t->key.seed = seed;
     t->k = (size_t)k;
-    t->top = -INFINITY;
+    t->total = LOGSPACE_NOTHING;
     *topk = t;
     return SB_OK;
 }
@@ -87,16 +87,6 @@ static void sift_up(sb_topk_item *heap, size_t i)
     heap[i] = moved;
 }
 
-static void add_weight(sb_topk *topk, double log_weight)
-{
-    if (log_weight <= topk->top) {
-        topk->scaled_sum += exp(log_weight - topk->top);
-    } else {
-        topk->scaled_sum = topk->scaled_sum * exp(topk->top - log_weight) + 1;
-        topk->top = log_weight;
-    }
-}
-
 sb_status sb_topk_push(sb_topk *topk, double log_weight, int32_t *slot, sb_error *err)
 {
     if (topk == NULL || slot == NULL)
@@ -134,7 +124,7 @@ sb_status sb_topk_push(sb_topk *topk, double log_weight, int32_t *slot, sb_error
         *slot = -1;
     }
     topk->n_pushed++;
-    add_weight(topk, log_weight);
+    logspace_total_add(&topk->total, log_weight);
     return SB_OK;
 }
 
@@ -155,7 +145,7 @@ sb_status sb_topk_items(sb_topk *topk, const sb_topk_item **items, int32_t *n_it
         memcpy(topk->sorted, topk->heap, topk->n * sizeof *topk->sorted);
         qsort(topk->sorted, topk->n, sizeof *topk->sorted, compare_items);
     }
-    const double log_total = topk->top + log(topk->scaled_sum);
+    const double log_total = logspace_total_log(&topk->total);
     for (size_t i = 0; i < topk->n; i++) {
         topk->sorted[i].log_p -= log_total;
         topk->sorted[i].g -= log_total;
@@ -171,7 +161,8 @@ sb_status sb_topk_items(sb_topk *topk, const sb_topk_item **items, int32_t *n_it
 
 double sb_plackett_luce_log_p(const double *log_p, size_t n, bool is_all)
 {
-    return logspace_plackett_luce(log_p, n, sizeof *log_p, is_all);
+    const double log_left = is_all ? -INFINITY : logspace_left(log_p, n, sizeof *log_p);
+    return logspace_plackett_luce(log_p, n, sizeof *log_p, log_left);
 }
 
 double sb_log_weight(double log_p, double kappa)
