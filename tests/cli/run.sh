@@ -575,7 +575,7 @@ for format in jsonl tsv text; do
 done
 "$sbeam" bench search 2>err | head -1 >out
 prints '^.+; threads 1; kernels [a-z0-9]+; repeats [0-9]+ to' "bench: the machine"
-if command -v script >/dev/null; then
+if script -qec true typed </dev/null >/dev/null 2>&1; then # a pseudo-terminal can be had
     mkfifo keys
     for words in 'draw -k 1 --threads 2 -f jsonl -' 'score --threads 2'; do
         # On a terminal: what is typed is answered at once, not after a batch or at the end.
@@ -592,6 +592,8 @@ if command -v script >/dev/null; then
         prints '"stream":0' "a terminal is answered line by line: ${words%% *}"
         rm screen
     done
+else
+    echo "# skipped: a terminal is answered line by line: no pseudo-terminal can be had here"
 fi
 
 run "$sbeam" draw -m "$fig1" --seed 1 --length-penalty 0.6
