@@ -28,5 +28,7 @@ sb_result *draw(const sb_model *model, const sb_config *config, uint64_t draw_nu
 void assert_same_sequences(const sb_result *a, const sb_result *b, int32_t n);
 /* The same for two whole results. */
 void assert_same_results(const sb_result *a, const sb_result *b);
+/* The same but for log_p_draw. */
+void assert_same_draws(const sb_result *a, const sb_result *b);
 
 #endif

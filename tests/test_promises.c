@@ -20,7 +20,11 @@ static void check_explicit(const sb_model *model, sb_config config, uint64_t dra
     sb_result *const sbs = draw(model, &config, draw_number);
     config.method = SB_METHOD_EXPLICIT;
     sb_result *const all = draw(model, &config, draw_number);
-    assert_same_results(sbs, all);
+    assert_same_draws(sbs, all);
+    /* The mass not drawn is summed in another order: digits of a double, or of a float row. */
+    const bool is_float = sb_model_get_info(model)->row_type == SB_ROW_FLOAT;
+    assert_true(fabs(sbs->log_p_draw - all->log_p_draw) <=
+                (is_float ? 1e-8 : 1e-12) * (1 + fabs(all->log_p_draw)));
     assert_true(sbs->model_rows <= all->model_rows);
     sb_result_close(sbs);
     sb_result_close(all);
