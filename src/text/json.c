@@ -26,6 +26,19 @@ static sb_status fail_load(const json_doc *doc, const json_error_t *what, sb_err
                        what->text);
 }
 
+/* Fills in the root of a document that has its name and text. */
+static sb_status load(json_doc *doc, sb_error *err)
+{
+    json_error_t what = {.text = ""};
+    doc->root = json_loadb(doc->text, doc->size, JSON_REJECT_DUPLICATES, &what);
+    if (doc->root == NULL)
+        return fail_load(doc, &what, err);
+    if (!json_is_object(doc->root))
+        return status_fail(err, SB_ERR_FORMAT, "%s:1: expected a JSON object, found an array",
+                           doc->name);
+    return SB_OK;
+}
+
 sb_status json_doc_read(json_doc *doc, lines_reader *reader, sb_error *err)
 {
     const char *const name = lines_name(reader);
@@ -33,23 +46,26 @@ sb_status json_doc_read(json_doc *doc, lines_reader *reader, sb_error *err)
     if (d.name == NULL)
         return status_no_memory(err);
     sb_status status = lines_read_rest(reader, max_size, &d.text, &d.size, err);
-    if (status != SB_OK)
-        goto fail;
-    json_error_t what = {.text = ""};
-    d.root = json_loadb(d.text, d.size, JSON_REJECT_DUPLICATES, &what);
-    if (d.root == NULL) {
-        status = fail_load(&d, &what, err);
-        goto fail;
-    }
-    if (!json_is_object(d.root)) {
-        status =
-            status_fail(err, SB_ERR_FORMAT, "%s:1: expected a JSON object, found an array", d.name);
-        goto fail;
-    }
-    *doc = d;
-    return SB_OK;
-fail:
-    json_doc_close(&d);
+    if (status == SB_OK)
+        status = load(&d, err);
+    if (status == SB_OK)
+        *doc = d;
+    else
+        json_doc_close(&d);
+    return status;
+}
+
+sb_status json_doc_parse(json_doc *doc, const char *name, const char *text, size_t size,
+                         sb_error *err)
+{
+    json_doc d = {
+        .name = alloc_text(name, strlen(name)), .text = alloc_text(text, size), .size = size};
+    const sb_status status =
+        d.name == NULL || d.text == NULL ? status_no_memory(err) : load(&d, err);
+    if (status == SB_OK)
+        *doc = d;
+    else
+        json_doc_close(&d);
     return status;
 }
 

@@ -19,6 +19,9 @@ typedef struct json_doc {
  * error, as is nesting of 2,048 levels (jansson's limit). On success *doc is the caller's to close.
  */
 sb_status json_doc_read(json_doc *doc, lines_reader *reader, sb_error *err);
+/* The same of a text in memory, which is copied. `name` stands for the path in messages. */
+sb_status json_doc_parse(json_doc *doc, const char *name, const char *text, size_t size,
+                         sb_error *err);
 /* Frees what is in a document; a zeroed one is fine. */
 void json_doc_close(json_doc *doc);
 

@@ -1,0 +1,76 @@
+/* Files by mmap: pages are read when they are touched, and processes that use one model share them.
+ * Only regular files have a size that can be trusted, so the others are refused by name. */
+#include "base/mapping.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/status.h"
+
+enum { LONGEST_NAME = MAPPING_NAME_SIZE - 4 }; /* "..." and the terminator */
+
+void mapping_name(char name[MAPPING_NAME_SIZE], const char *path)
+{
+    const size_t size = strlen(path);
+    size_t skip = size > LONGEST_NAME ? size - LONGEST_NAME : 0;
+    while (skip > 0 && ((unsigned char)path[skip] & 0xc0) == 0x80) /* a whole first character */
+        skip++;
+    snprintf(name, MAPPING_NAME_SIZE, "%s%s", skip > 0 ? "..." : "", path + skip);
+}
+
+/* Says what a file that cannot be mapped is. */
+static sb_status fail_kind(const char *name, mode_t mode, sb_error *err)
+{
+    if (S_ISDIR(mode))
+        return status_fail(err, SB_ERR_IO, "%s: expected a file, found a directory", name);
+    return status_fail(err, SB_ERR_IO,
+                       "%s: expected a regular file, which can be mapped into memory, found %s",
+                       name, S_ISFIFO(mode) ? "a pipe" : "a device");
+}
+
+/* Maps an open file. */
+static sb_status map_file(mapping *map, int fd, const char *name, sb_error *err)
+{
+    struct stat facts;
+    if (fstat(fd, &facts) != 0)
+        return status_fail(err, SB_ERR_IO, "%s: %s", name, strerror(errno));
+    if (!S_ISREG(facts.st_mode))
+        return fail_kind(name, facts.st_mode, err);
+    const size_t size = (size_t)facts.st_size;
+    if ((off_t)size != facts.st_size)
+        return status_fail(err, SB_ERR_LIMIT, "%s: the file is too large for this machine", name);
+    void *data = NULL;
+    if (size > 0) { /* mmap refuses an empty range */
+        data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (data == MAP_FAILED)
+            return status_fail(err, SB_ERR_IO, "%s: cannot map the file into memory: %s", name,
+                               strerror(errno));
+    }
+    *map = (mapping){data, size};
+    return SB_OK;
+}
+
+sb_status mapping_open(mapping *map, const char *path, sb_error *err)
+{
+    char name[MAPPING_NAME_SIZE];
+    mapping_name(name, path);
+    /* Without O_NONBLOCK, opening a pipe would wait for somebody to write to it. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return status_fail(err, SB_ERR_IO, "%s: %s", name, strerror(errno));
+    const sb_status status = map_file(map, fd, name, err);
+    close(fd); /* the mapping stays */
+    return status;
+}
+
+void mapping_close(mapping *map)
+{
+    if (map->data != NULL)
+        munmap((void *)(uintptr_t)map->data, map->size);
+    *map = (mapping){0};
+}

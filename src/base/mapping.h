@@ -1,0 +1,28 @@
+/* Whole files as read-only memory, for weights that are too large to copy. */
+#ifndef BASE_MAPPING_H
+#define BASE_MAPPING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sbeam/error.h"
+
+enum { MAPPING_NAME_SIZE = 204 };
+
+typedef struct mapping {
+    const uint8_t *data; /* NULL when the file is empty */
+    size_t size;
+} mapping;
+
+/* Maps a regular file; anything else (a directory, a pipe, a device) is SB_ERR_IO, without waiting
+ * for a writer. On success *map is the caller's to close. The file must not shrink while it is
+ * mapped: reading past its new end would kill the process. */
+sb_status mapping_open(mapping *map, const char *path, sb_error *err);
+/* Releases the memory; a zeroed mapping is fine. */
+void mapping_close(mapping *map);
+
+/* A path for messages: of a long one "..." and its last 200 bytes, so that there is room for what
+ * is wrong with it. */
+void mapping_name(char name[MAPPING_NAME_SIZE], const char *path);
+
+#endif

@@ -1,0 +1,27 @@
+/* A tensor as it lies in a weight file: a view, not necessarily aligned, float32, float16 or bytes.
+ *
+ * Matrices are flat and row-major; a tensor of more dimensions is read as rows of its last one. */
+#ifndef NN_TENSOR_H
+#define NN_TENSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TENSOR_MAX_DIMS = 4 };
+
+typedef enum tensor_type { TENSOR_F32, TENSOR_F16, TENSOR_U8, TENSOR_I32 } tensor_type;
+
+typedef struct tensor {
+    tensor_type type;
+    int32_t n_dims; /* 0 (a scalar) .. TENSOR_MAX_DIMS */
+    size_t shape[TENSOR_MAX_DIMS];
+    size_t n;            /* elements: the product of the shape */
+    const uint8_t *data; /* little-endian; belongs to the file */
+} tensor;
+
+size_t tensor_element_size(tensor_type type);
+
+/* Writes elements first .. first + n - 1 of an F32 or F16 tensor as floats. */
+void tensor_read(const tensor *t, size_t first, size_t n, float *to);
+
+#endif
