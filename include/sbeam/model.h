@@ -31,6 +31,8 @@ typedef struct sb_model_info {
     sb_row_type row_type; /* what step writes */
     bool needs_input;     /* true: without an input there is nothing to do (translation) */
     int32_t max_rows;     /* most rows alive at once, or 0 for no limit */
+    int32_t max_len;      /* longest sequence that it can give, in steps (with EOS); 0: no limit.
+                           * Drawing takes it where it is below the max_len of the settings */
 } sb_model_info;
 
 /* Receives one fact about a model: a name such as "order" and its value in words. */
@@ -64,6 +66,17 @@ typedef struct sb_model_ops {
     void (*describe)(const void *self, sb_describe_fn say, void *user);
     /* Optional. Frees self. */
     void (*close)(void *self);
+    /* Optional: for text that is not simply tokens between blanks. The ids of an output's text, in
+     * memory that the model allocated with sb_alloc; written only on success. */
+    sb_status (*encode)(const void *self, const char *text, size_t size, int32_t **tokens,
+                        int32_t *n_tokens, sb_error *err);
+    /* Optional. The text of an output, terminated, in memory from sb_alloc; written only on
+     * success. The ids are below vocab_size. */
+    sb_status (*decode)(const void *self, const int32_t *tokens, int32_t n_tokens, char **text,
+                        sb_error *err);
+    /* Optional. Whether `begin` is to read its text as tokens between blanks. encode and decode are
+     * not called while it is on. */
+    void (*set_pretokenized)(void *self, bool on);
 } sb_model_ops;
 
 /* Opens a model file; its content, not its name, decides what it is. On success *model is the
@@ -81,26 +94,37 @@ SB_API void sb_model_close(sb_model *model);
 SB_API const sb_model_info *sb_model_get_info(const sb_model *model);
 /* Whether sequences may end otherwise than by EOS: the model has is_leaf. */
 SB_API bool sb_model_has_leaves(const sb_model *model);
+/* Whether text is more than tokens between blanks: the model has encode or decode, and is not set
+ * to be pretokenized. */
+SB_API bool sb_model_has_own_text(const sb_model *model);
 SB_API void sb_model_describe(const sb_model *model, sb_describe_fn say, void *user);
 
 /* Sets the mark at the end of a subword piece that joins it to the next, such as "@@" (NULL: none,
  * the default): sb_model_decode then takes "@@ " out. Before the model is shared by threads. */
 SB_API sb_status sb_model_set_marker(sb_model *model, const char *marker, sb_error *err);
 
+/* With it, text is the model's own tokens separated by blanks, in inputs and outputs; without it
+ * (the default) it is as the model has it: sentences, where the model splits them into pieces
+ * itself. A model whose text is always tokens takes both. Before the model is shared by threads. */
+SB_API sb_status sb_model_set_pretokenized(sb_model *model, bool on, sb_error *err);
+
 /* The text of a token, or NULL where the model has none for it. Owned by the model. */
 SB_API const char *sb_model_token_text(const sb_model *model, int32_t token);
 /* The id of a token, or -1. */
 SB_API int32_t sb_model_find_token(const sb_model *model, const char *text, size_t size);
 
-/* Splits text into token ids. *tokens is the caller's, to be released with sb_free. A word that the
- * model does not know is an error that names it. */
+/* Turns the text of an output into token ids: by the model where it has its own way, else word by
+ * word; then a word that the model does not know is an error that names it. *tokens is the
+ * caller's, to be released with sb_free. */
 SB_API sb_status sb_model_encode(const sb_model *model, const char *text, size_t size,
                                  int32_t **tokens, int32_t *n_tokens, sb_error *err);
 /* The text of a sequence. *text is the caller's, to be released with sb_free. */
 SB_API sb_status sb_model_decode(const sb_model *model, const int32_t *tokens, int32_t n_tokens,
                                  char **text, sb_error *err);
 
-/* Releases what the two functions above gave. Accepts NULL. */
+/* Memory for what the table's encode and decode give; NULL when there is none. */
+SB_API void *sb_alloc(size_t size);
+/* Releases it, and what the two functions above gave. Accepts NULL. */
 SB_API void sb_free(void *memory);
 
 /* Sessions: the slots of the table, with their arguments checked. A session may not be used by two

@@ -206,9 +206,13 @@ static int is_stop(void *user, const int32_t *tokens, int32_t n_tokens)
     return found;
 }
 
-/* Text before these last tokens was looked at in earlier steps: a token has at least one byte. */
-static int32_t stop_window(const sb_config *config)
+/* Text before these last tokens was looked at in earlier steps: a token has at least one byte. That
+ * of a model with a way of its own may have none, or change with what is before it; then all is
+ * looked at. */
+static int32_t stop_window(const sb_model *model, const sb_config *config)
 {
+    if (sb_model_has_own_text(model))
+        return 0;
     size_t longest = 0;
     for (size_t i = 0; i < config->n_stop; i++)
         if (strlen(config->stop[i]) > longest)
@@ -226,16 +230,19 @@ static sb_status open_worker(struct worker *worker, sb_error *err)
         .row_type = info->row_type,
         .max_slots = pool->batch,
         .max_rows = info->max_rows / pool->batch,
-        .stop_window = stop_window(pool->config),
+        .stop_window = stop_window(pool->model, pool->config),
         .user = worker,
         .is_leaf = sb_model_has_leaves(pool->model) ? is_leaf : NULL,
         .is_stop = pool->config->n_stop > 0 ? is_stop : NULL,
     };
+    sb_config config = *pool->config;
+    if (info->max_len > 0 && config.max_len > info->max_len)
+        config.max_len = info->max_len;
     worker->work = alloc_zeroed((size_t)pool->batch, sizeof *worker->work);
     if (worker->work == NULL)
         return status_no_memory(err);
     const sb_status status = sb_session_open(&worker->session, pool->model, pool->batch, err);
-    return status != SB_OK ? status : sb_decoder_open(&worker->decoder, &spec, pool->config, err);
+    return status != SB_OK ? status : sb_decoder_open(&worker->decoder, &spec, &config, err);
 }
 
 static void close_worker(struct worker *worker)
@@ -389,8 +396,12 @@ static sb_status check_plan(const sb_model *model, const sb_config *config, stru
     if (config->n_stop > 0 && sb_model_token_text(model, 0) == NULL)
         return status_fail(err, SB_ERR_ARGUMENT,
                            "stop strings need text, and the tokens of this model have none");
-    pool->batch = plan->batch;
     const sb_model_info *const info = sb_model_get_info(model);
+    if (info->max_len > 0 && config->min_len > info->max_len)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "min-len is %d, but the model gives sequences of at most %d tokens",
+                           config->min_len, info->max_len);
+    pool->batch = plan->batch;
     if (info->max_rows > 0 && (int64_t)info->max_rows / pool->batch < rows_of_job(config))
         pool->batch = (int32_t)((int64_t)info->max_rows / rows_of_job(config));
     if (pool->batch < 1)

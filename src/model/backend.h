@@ -12,9 +12,13 @@
 #include "text/json.h"
 #include "text/lines.h"
 
-/* A file that has been recognised, at its start. */
+/* A file that has been recognised, at its start: to be read through the reader, which decompresses,
+ * or mapped by the backend itself. */
 typedef struct model_source {
     lines_reader *reader;
+    const char *path; /* where the file is, or NULL when it is in memory: */
+    const void *data; /* then these are its bytes, the caller's and gone after open */
+    size_t size;
     const json_doc *doc; /* the parsed file where the backend has a json_format, else NULL */
 } model_source;
 
@@ -30,6 +34,7 @@ typedef struct model_backend {
 
 extern const model_backend arpa_backend;
 extern const model_backend chain_backend;
+extern const model_backend seq2seq_backend;
 extern const model_backend tree_backend;
 
 /* The inside of a model, for model.c and session.c. */
@@ -37,7 +42,8 @@ struct sb_model {
     sb_model_ops ops;
     sb_model_info info;
     void *self;
-    char *marker; /* of subword pieces, or NULL; owned */
+    char *marker;      /* of subword pieces, or NULL; owned */
+    bool pretokenized; /* ops.encode and ops.decode are not to be used */
 };
 
 /* sb_model_open for a file in memory (not compressed), which is not needed any more afterwards.

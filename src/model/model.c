@@ -12,7 +12,14 @@
 #include "base/status.h"
 #include "text/utf8.h"
 
-static const model_backend *const backends[] = {&tree_backend, &chain_backend, &arpa_backend};
+static const model_backend *const backends[] = {
+    &tree_backend,
+    &chain_backend,
+    &arpa_backend,
+#ifdef SBEAM_HAVE_NN
+    &seq2seq_backend,
+#endif
+};
 
 enum { N_BACKENDS = sizeof backends / sizeof backends[0] };
 
@@ -27,7 +34,12 @@ static const struct {
      6, "an xz file; decompress it first (xz -dk)"},
     {"BZh", 3, "a bzip2 file; decompress it first (bzip2 -dk)"},
     {"\x28\xb5\x2f\xfd", 4, "a zstd file; decompress it first (zstd -d)"},
-    {"PK\x03\x04", 4, "a zip file; extract it first (unzip)"},
+    {"PK\x03\x04", 4,
+     "a zip file; of a PyTorch checkpoint make a model with tools/convert_fairseq.py, another is "
+     "to "
+     "be extracted first (unzip)"},
+    {"\x80\x02", 2,
+     "a Python pickle; of a PyTorch checkpoint make a model with tools/convert_fairseq.py"},
     {"mmap lm http://kheafield.com/code", 33, "a KenLM binary file; give the ARPA file"},
     {"Trie Language Model", 19, "a Sphinx binary model; convert it to ARPA (sphinx_lm_convert)"},
 };
@@ -54,14 +66,15 @@ static sb_status fail_unknown(const char *name, const char *head, size_t size, s
                        expected);
 }
 
-static sb_status open_json(sb_model **model, lines_reader *reader, sb_error *err)
+static sb_status open_json(sb_model **model, const model_source *file, sb_error *err)
 {
     json_doc doc;
-    sb_status status = json_doc_read(&doc, reader, err);
+    sb_status status = json_doc_read(&doc, file->reader, err);
     if (status != SB_OK)
         return status;
     const char *const format = json_string_value(json_object_get(doc.root, "format"));
-    const model_source source = {.reader = reader, .doc = &doc};
+    model_source source = *file;
+    source.doc = &doc;
     char expected[200] = "";
     for (size_t i = 0; i < N_BACKENDS; i++) {
         const char *const known = backends[i]->json_format;
@@ -86,29 +99,28 @@ done:
     return status;
 }
 
-/* Opens what the reader holds, and closes the reader. */
-static sb_status open_reader(sb_model **model, lines_reader *reader, sb_error *err)
+/* Opens the source, which has no doc yet, and closes its reader. */
+static sb_status open_source(sb_model **model, const model_source *source, sb_error *err)
 {
     const char *head;
     size_t size;
-    sb_status status = lines_peek(reader, &head, &size, err);
+    sb_status status = lines_peek(source->reader, &head, &size, err);
     if (status != SB_OK)
         goto done;
     for (size_t i = 0; i < N_BACKENDS; i++) {
         if (backends[i]->probe == NULL || !backends[i]->probe(head, size))
             continue;
-        const model_source source = {.reader = reader};
-        status = backends[i]->open(model, &source, err);
+        status = backends[i]->open(model, source, err);
         goto done;
     }
     size_t position = 0, word_size;
     const char *word;
     if (utf8_next_word(head, size, &position, &word, &word_size) && word[0] == '{')
-        status = open_json(model, reader, err);
+        status = open_json(model, source, err);
     else
-        status = fail_unknown(lines_name(reader), head, size, err);
+        status = fail_unknown(lines_name(source->reader), head, size, err);
 done:
-    lines_close(reader);
+    lines_close(source->reader);
     return status;
 }
 
@@ -116,17 +128,17 @@ sb_status sb_model_open(sb_model **model, const char *path, sb_error *err)
 {
     if (model == NULL || path == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "sb_model_open: an argument is NULL");
-    lines_reader *reader;
-    const sb_status status = lines_open(&reader, path, err);
-    return status == SB_OK ? open_reader(model, reader, err) : status;
+    model_source source = {.path = path};
+    const sb_status status = lines_open(&source.reader, path, err);
+    return status == SB_OK ? open_source(model, &source, err) : status;
 }
 
 sb_status model_open_memory(sb_model **model, const char *name, const void *data, size_t size,
                             sb_error *err)
 {
-    lines_reader *reader;
-    const sb_status status = lines_open_memory(&reader, name, data, size, err);
-    return status == SB_OK ? open_reader(model, reader, err) : status;
+    model_source source = {.data = data, .size = size};
+    const sb_status status = lines_open_memory(&source.reader, name, data, size, err);
+    return status == SB_OK ? open_source(model, &source, err) : status;
 }
 
 sb_status sb_model_open_custom(sb_model **model, const sb_model_ops *ops, const sb_model_info *info,
@@ -150,6 +162,9 @@ sb_status sb_model_open_custom(sb_model **model, const sb_model_ops *ops, const 
     if (info->max_rows < 0)
         return status_fail(err, SB_ERR_ARGUMENT, "max_rows is %d; expected 0 or more",
                            (int)info->max_rows);
+    if (info->max_len < 0)
+        return status_fail(err, SB_ERR_ARGUMENT, "max_len is %d; expected 0 or more",
+                           (int)info->max_len);
     sb_model *const m = alloc_zeroed(1, sizeof *m);
     if (m == NULL)
         return status_no_memory(err);
@@ -176,6 +191,11 @@ const sb_model_info *sb_model_get_info(const sb_model *model)
 bool sb_model_has_leaves(const sb_model *model)
 {
     return model->ops.is_leaf != NULL;
+}
+
+bool sb_model_has_own_text(const sb_model *model)
+{
+    return !model->pretokenized && (model->ops.encode != NULL || model->ops.decode != NULL);
 }
 
 void sb_model_describe(const sb_model *model, sb_describe_fn say, void *user)
@@ -205,11 +225,20 @@ int32_t sb_model_find_token(const sb_model *model, const char *text, size_t size
     return model->ops.find_token != NULL ? model->ops.find_token(model->self, text, size) : -1;
 }
 
-sb_status sb_model_encode(const sb_model *model, const char *text, size_t size, int32_t **tokens,
-                          int32_t *n_tokens, sb_error *err)
+sb_status sb_model_set_pretokenized(sb_model *model, bool on, sb_error *err)
 {
-    if (model == NULL || tokens == NULL || n_tokens == NULL || (text == NULL && size > 0))
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_encode: an argument is NULL");
+    if (model == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_set_pretokenized: a model expected");
+    model->pretokenized = on;
+    if (model->ops.set_pretokenized != NULL)
+        model->ops.set_pretokenized(model->self, on);
+    return SB_OK;
+}
+
+/* The ids of words that are tokens. */
+static sb_status encode_words(const sb_model *model, const char *text, size_t size,
+                              int32_t **tokens, int32_t *n_tokens, sb_error *err)
+{
     int32_t *ids = NULL;
     size_t n = 0, capacity = 0, position = 0, word_size;
     const char *word;
@@ -232,6 +261,16 @@ sb_status sb_model_encode(const sb_model *model, const char *text, size_t size, 
     *tokens = ids;
     *n_tokens = (int32_t)n;
     return SB_OK;
+}
+
+sb_status sb_model_encode(const sb_model *model, const char *text, size_t size, int32_t **tokens,
+                          int32_t *n_tokens, sb_error *err)
+{
+    if (model == NULL || tokens == NULL || n_tokens == NULL || (text == NULL && size > 0))
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_encode: an argument is NULL");
+    if (model->ops.encode == NULL || model->pretokenized)
+        return encode_words(model, text, size, tokens, n_tokens, err);
+    return model->ops.encode(model->self, text != NULL ? text : "", size, tokens, n_tokens, err);
 }
 
 sb_status sb_model_set_marker(sb_model *model, const char *marker, sb_error *err)
@@ -263,12 +302,10 @@ static void join_pieces(char *text, const char *marker)
     *to = '\0';
 }
 
-sb_status sb_model_decode(const sb_model *model, const int32_t *tokens, int32_t n_tokens,
-                          char **text, sb_error *err)
+/* The tokens with blanks between them, and without where the marker says so. */
+static sb_status decode_words(const sb_model *model, const int32_t *tokens, int32_t n_tokens,
+                              char **text, sb_error *err)
 {
-    if (model == NULL || text == NULL || n_tokens < 0 || (tokens == NULL && n_tokens > 0))
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "sb_model_decode: an argument is NULL or negative");
     char *joined = NULL;
     size_t size = 0, capacity = 0;
     sb_status status = alloc_reserve(&joined, &capacity, 1, 1);
@@ -297,6 +334,26 @@ sb_status sb_model_decode(const sb_model *model, const int32_t *tokens, int32_t 
         join_pieces(joined, model->marker);
     *text = joined;
     return SB_OK;
+}
+
+sb_status sb_model_decode(const sb_model *model, const int32_t *tokens, int32_t n_tokens,
+                          char **text, sb_error *err)
+{
+    if (model == NULL || text == NULL || n_tokens < 0 || (tokens == NULL && n_tokens > 0))
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_model_decode: an argument is NULL or negative");
+    if (model->ops.decode == NULL || model->pretokenized)
+        return decode_words(model, tokens, n_tokens, text, err);
+    for (int32_t i = 0; i < n_tokens; i++)
+        if (tokens[i] < 0 || tokens[i] >= model->info.vocab_size)
+            return status_fail(err, SB_ERR_ARGUMENT, "token %d, at place %d, is no id below %d",
+                               (int)tokens[i], (int)i, (int)model->info.vocab_size);
+    return model->ops.decode(model->self, tokens, n_tokens, text, err);
+}
+
+void *sb_alloc(size_t size)
+{
+    return alloc_array(size, 1);
 }
 
 void sb_free(void *memory)

@@ -8,10 +8,9 @@
 
 enum { EXCERPT_SIZE = 60 };
 
-/* The size of the sequence that starts at p, of which `left` bytes exist; 0 when it is malformed.
- */
-static size_t sequence_size(const unsigned char *p, size_t left)
+size_t utf8_character_size(const char *text, size_t left)
 {
+    const unsigned char *const p = (const unsigned char *)text;
     const unsigned char lead = p[0];
     if (lead < 0x80)
         return lead != 0;
@@ -32,9 +31,8 @@ static size_t sequence_size(const unsigned char *p, size_t left)
 
 bool utf8_is_text(const char *text, size_t size)
 {
-    const unsigned char *const bytes = (const unsigned char *)text;
     for (size_t i = 0; i < size;) {
-        const size_t step = sequence_size(bytes + i, size - i);
+        const size_t step = utf8_character_size(text + i, size - i);
         if (step == 0)
             return false;
         i += step;

@@ -1,0 +1,253 @@
+/* Sequence-to-sequence models: the input is a source text, the output its translation.
+ *
+ * Here is what all architectures share: text to ids and back, and which tokens a row may give. The
+ * network behind (nn/network.h) encodes a source and computes rows of logits. */
+#include "model/seq2seq.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "model/backend.h"
+#include "nn/gemm.h"
+#include "text/utf8.h"
+
+typedef struct session {
+    const seq2seq *model;
+    void *network;
+    bool *has_begun; /* (max_inputs) */
+} session;
+
+/* --- text --- */
+
+static const char *token_text(const void *self, int32_t token)
+{
+    const seq2seq *const m = self;
+    return m->subwords != NULL ? pieces_text(m->subwords, token) : vocab_text(&m->target, token);
+}
+
+static int32_t find_token(const void *self, const char *text, size_t size)
+{
+    const seq2seq *const m = self;
+    return m->subwords != NULL ? pieces_find(m->subwords, text, size)
+                               : vocab_find(&m->target, text, size);
+}
+
+static int32_t find_source_token(const seq2seq *m, const char *text, size_t size)
+{
+    const int32_t id = m->subwords != NULL ? pieces_find(m->subwords, text, size)
+                                           : vocab_find(&m->source, text, size);
+    return id >= 0 ? id : m->source_unknown;
+}
+
+/* Words to ids; *ids is the caller's and has room for one more. */
+static sb_status source_words(const seq2seq *m, const char *text, size_t size, int32_t **ids,
+                              int32_t *n_ids, sb_error *err)
+{
+    int32_t *found = NULL;
+    size_t n = 0, capacity = 0, position = 0, word_size;
+    const char *word;
+    sb_status status = alloc_reserve(&found, &capacity, 1, sizeof *found);
+    while (status == SB_OK && utf8_next_word(text, size, &position, &word, &word_size)) {
+        found[n] = find_source_token(m, word, word_size);
+        if (found[n++] < 0) {
+            alloc_free(found);
+            return status_fail(err, SB_ERR_INPUT, "the model has no source token '%.*s'",
+                               utf8_excerpt(word, word_size), word);
+        }
+        status = alloc_reserve(&found, &capacity, n + 1, sizeof *found);
+    }
+    if (status != SB_OK || n >= INT32_MAX) {
+        alloc_free(found);
+        return status_no_memory(err);
+    }
+    *ids = found;
+    *n_ids = (int32_t)n;
+    return SB_OK;
+}
+
+static bool has_subwords(const seq2seq *m)
+{
+    return m->subwords != NULL && !m->pretokenized;
+}
+
+/* The ids of a source, the end token last. */
+static sb_status encode_source(const seq2seq *m, const char *text, size_t size, int32_t **ids,
+                               int32_t *n_ids, sb_error *err)
+{
+    int32_t n;
+    int32_t *found;
+    sb_status status;
+    if (has_subwords(m)) {
+        status = pieces_encode(m->subwords, text, size, &found, &n, err);
+        if (status != SB_OK)
+            return status;
+        int32_t *const longer = alloc_resize(found, (size_t)n + 1, sizeof *found);
+        if (longer == NULL) {
+            alloc_free(found);
+            return status_no_memory(err);
+        }
+        found = longer;
+    } else {
+        status = source_words(m, text, size, &found, &n, err);
+        if (status != SB_OK)
+            return status;
+    }
+    if (n >= m->net.max_source) {
+        alloc_free(found);
+        return status_fail(err, SB_ERR_INPUT, "%d tokens; the model takes at most %d", (int)n,
+                           (int)m->net.max_source - 1);
+    }
+    found[n] = m->source_eos;
+    *ids = found;
+    *n_ids = n + 1;
+    return SB_OK;
+}
+
+static sb_status encode(const void *self, const char *text, size_t size, int32_t **tokens,
+                        int32_t *n_tokens, sb_error *err)
+{
+    const seq2seq *const m = self;
+    return pieces_encode(m->subwords, text, size, tokens, n_tokens, err);
+}
+
+static sb_status decode(const void *self, const int32_t *tokens, int32_t n_tokens, char **text,
+                        sb_error *err)
+{
+    const seq2seq *const m = self;
+    return pieces_decode(m->subwords, tokens, n_tokens, text, err);
+}
+
+static void set_pretokenized(void *self, bool on)
+{
+    seq2seq *const m = self;
+    m->pretokenized = on;
+}
+
+/* --- sessions --- */
+
+static void session_close(void *opened)
+{
+    session *const s = opened;
+    if (s->network != NULL)
+        s->model->net.ops->session_close(s->network);
+    alloc_free(s->has_begun);
+    alloc_free(s);
+}
+
+static sb_status session_open(const void *self, int32_t max_inputs, void **opened, sb_error *err)
+{
+    session *const s = alloc_zeroed(1, sizeof *s);
+    if (s == NULL)
+        return status_no_memory(err);
+    s->model = self;
+    s->has_begun = alloc_zeroed((size_t)max_inputs, sizeof *s->has_begun);
+    const network *const net = &s->model->net;
+    const sb_status status = s->has_begun == NULL
+                                 ? status_no_memory(err)
+                                 : net->ops->session_open(net->self, max_inputs, &s->network, err);
+    if (status != SB_OK) {
+        session_close(s);
+        return status;
+    }
+    *opened = s;
+    return SB_OK;
+}
+
+static sb_status begin(void *opened, int32_t input, const char *text, size_t size, sb_error *err)
+{
+    session *const s = opened;
+    int32_t *ids = NULL, n = 0;
+    sb_status status = encode_source(s->model, text, size, &ids, &n, err);
+    if (status != SB_OK)
+        return status;
+    status = s->model->net.ops->encode(s->network, input, ids, n, err);
+    alloc_free(ids);
+    s->has_begun[input] = status == SB_OK;
+    return status;
+}
+
+static sb_status step(void *opened, int32_t n_rows, const int32_t *parent, const int32_t *token,
+                      const int32_t *input, void *rows, sb_error *err)
+{
+    session *const s = opened;
+    const seq2seq *const m = s->model;
+    sb_status status = SB_OK;
+    for (int32_t i = 0; status == SB_OK && i < n_rows; i++)
+        if (!s->has_begun[input[i]])
+            status = begin(s, input[i], "", 0, err);
+    if (status == SB_OK)
+        status = m->net.ops->step(s->network, n_rows, parent, token, input, rows, err);
+    if (status != SB_OK)
+        return status;
+    float *row = rows;
+    for (int32_t i = 0; i < n_rows; i++, row += m->net.target_vocab)
+        for (size_t j = 0; j < m->n_unused; j++)
+            row[m->unused[j]] = -INFINITY;
+    return SB_OK;
+}
+
+/* --- the model --- */
+
+static void say_number(sb_describe_fn say, void *user, const char *name, int32_t value)
+{
+    char number[32];
+    snprintf(number, sizeof number, "%d", (int)value);
+    say(user, name, number);
+}
+
+static void describe(const void *self, sb_describe_fn say, void *user)
+{
+    const seq2seq *const m = self;
+    const json_t *const about = json_object_get(m->description.root, "about");
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)about, key, value)
+    {
+        if (json_is_string(value))
+            say(user, key, json_string_value(value));
+    }
+    say(user, "architecture", m->architecture);
+    say(user, "text", m->subwords != NULL ? "SentencePiece" : "tokens separated by blanks");
+    say_number(say, user, "source vocabulary", m->net.source_vocab);
+    say_number(say, user, "longest source", m->net.max_source - 1);
+    say_number(say, user, "longest output", m->net.max_target);
+    say(user, "matrix products", gemm_way_name(gemm_best_way()));
+}
+
+static sb_status open_seq2seq(sb_model **model, const model_source *source, sb_error *err)
+{
+    seq2seq *m;
+    sb_status status =
+        seq2seq_open(&m, source->path, lines_name(source->reader), source->data, source->size, err);
+    if (status != SB_OK)
+        return status;
+    const bool is_subword = m->subwords != NULL;
+    const sb_model_ops ops = {.session_open = session_open,
+                              .session_close = session_close,
+                              .begin = begin,
+                              .step = step,
+                              .token_text = token_text,
+                              .find_token = find_token,
+                              .describe = describe,
+                              .close = seq2seq_close,
+                              .encode = is_subword ? encode : NULL,
+                              .decode = is_subword ? decode : NULL,
+                              .set_pretokenized = is_subword ? set_pretokenized : NULL};
+    const sb_model_info info = {.kind = seq2seq_backend.kind,
+                                .vocab_size = m->net.target_vocab,
+                                .eos = m->eos,
+                                .row_type = SB_ROW_FLOAT,
+                                .needs_input = true,
+                                .max_len = m->net.max_target};
+    status = sb_model_open_custom(model, &ops, &info, m, err);
+    if (status != SB_OK)
+        seq2seq_close(m);
+    return status;
+}
+
+const model_backend seq2seq_backend = {.kind = "seq2seq",
+                                       .expected = "a sequence-to-sequence model (safetensors)",
+                                       .probe = safetensors_probe,
+                                       .open = open_seq2seq};

@@ -1,0 +1,267 @@
+/* The decoder, one position at a time.
+ *
+ * The state of a row is, for each layer, the window that its convolution has just seen: the inputs
+ * of the last `kernel` positions. The next window is the parent's without its oldest input and with
+ * the new one at the end. So the matrices that the products read are the state, and moving it by
+ * parent is the only copy. What the residuals add is in the windows, too. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "math/kernels.h"
+#include "nn/fconv.h"
+#include "nn/layers.h"
+#include "nn/source_cache.h"
+
+typedef struct windows {
+    float *now, *next; /* (n_rows, kernel * in) of the last step, and of this one */
+    size_t now_capacity, next_capacity;
+} windows;
+
+typedef struct session {
+    const fconv *net;
+    source_cache cache;
+    fconv_source *sources; /* (max_inputs) by place of the cache */
+    fconv_encoder encoder;
+    windows *layers;             /* (n_layers) */
+    int32_t *place, *next_place; /* (n_rows) position of the row's last token */
+    size_t place_capacity, next_place_capacity;
+    float *embedded; /* (n_rows, embedding) */
+    float *gates;    /* (n_rows, 2 * widest, or the output's width) */
+    float *hidden;   /* (n_rows, widest) */
+    float *query;    /* (n_rows, embedding), twice */
+    float *scores;   /* (max_source padded, twice) */
+    size_t embedded_capacity, gates_capacity, hidden_capacity, query_capacity, scores_capacity;
+} session;
+
+static void session_close(void *opened)
+{
+    session *const s = opened;
+    for (int32_t l = 0; s->layers != NULL && l < s->net->decoder.n_layers; l++) {
+        alloc_free(s->layers[l].now);
+        alloc_free(s->layers[l].next);
+    }
+    for (int32_t i = 0; s->sources != NULL && i < s->cache.n; i++)
+        fconv_source_close(&s->sources[i]);
+    source_cache_close(&s->cache);
+    fconv_encoder_close(&s->encoder);
+    alloc_free(s->sources);
+    alloc_free(s->layers);
+    alloc_free(s->place);
+    alloc_free(s->next_place);
+    alloc_free(s->embedded);
+    alloc_free(s->gates);
+    alloc_free(s->hidden);
+    alloc_free(s->query);
+    alloc_free(s->scores);
+    alloc_free(s);
+}
+
+static sb_status session_open(const void *self, int32_t max_inputs, void **opened, sb_error *err)
+{
+    session *const s = alloc_zeroed(1, sizeof *s);
+    if (s == NULL)
+        return status_no_memory(err);
+    s->net = self;
+    s->sources = alloc_zeroed((size_t)max_inputs, sizeof *s->sources);
+    s->layers = alloc_zeroed((size_t)s->net->decoder.n_layers, sizeof *s->layers);
+    const sb_status status = s->sources == NULL || s->layers == NULL
+                                 ? status_no_memory(err)
+                                 : source_cache_open(&s->cache, max_inputs, err);
+    if (status != SB_OK) {
+        session_close(s);
+        return status;
+    }
+    *opened = s;
+    return SB_OK;
+}
+
+static sb_status encode(void *opened, int32_t input, const int32_t *ids, int32_t n, sb_error *err)
+{
+    session *const s = opened;
+    bool is_new;
+    sb_status status = source_cache_begin(&s->cache, input, ids, n, &is_new, err);
+    if (status != SB_OK || !is_new)
+        return status;
+    status = fconv_encode(s->net, &s->encoder, ids, n, &s->sources[s->cache.place[input]], err);
+    if (status != SB_OK)
+        source_cache_forget(&s->cache, input);
+    return status;
+}
+
+/* --- a step --- */
+
+static size_t widest(const fconv_half *half)
+{
+    size_t width = 0;
+    for (int32_t l = 0; l < half->n_layers; l++)
+        if (half->layers[l].width > width)
+            width = half->layers[l].width;
+    return width;
+}
+
+/* Room for n rows everywhere. */
+static sb_status reserve(session *s, size_t n, sb_error *err)
+{
+    const fconv_half *const half = &s->net->decoder;
+    const size_t width = widest(half);
+    const size_t gates = half->output.n_out > 2 * width ? half->output.n_out : 2 * width;
+    const size_t longest = s->net->encoder.positions.shape[0] + KERNEL_PAD;
+    struct {
+        void *array;
+        size_t *capacity, n, size;
+    } const wanted[] = {
+        {&s->next_place, &s->next_place_capacity, n, sizeof(int32_t)},
+        {&s->embedded, &s->embedded_capacity, n * half->embedding, sizeof(float)},
+        {&s->gates, &s->gates_capacity, n * gates, sizeof(float)},
+        {&s->hidden, &s->hidden_capacity, n * width, sizeof(float)},
+        {&s->query, &s->query_capacity, n * 2 * half->embedding, sizeof(float)},
+        {&s->scores, &s->scores_capacity, 2 * longest, sizeof(float)},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (alloc_reserve(wanted[i].array, wanted[i].capacity, wanted[i].n, wanted[i].size) !=
+            SB_OK)
+            return status_no_memory(err);
+    for (int32_t l = 0; l < half->n_layers; l++) {
+        windows *const w = &s->layers[l];
+        if (alloc_reserve(&w->next, &w->next_capacity,
+                          n * half->layers[l].kernel * half->layers[l].in, sizeof(float)) != SB_OK)
+            return status_no_memory(err);
+    }
+    return SB_OK;
+}
+
+/* The windows of all rows but for their newest input. */
+static void move_windows(const fconv_layer *layer, windows *w, int32_t n_rows,
+                         const int32_t *parent)
+{
+    const size_t row = layer->kernel * layer->in, kept = row - layer->in;
+    for (int32_t i = 0; i < n_rows; i++) {
+        float *const to = w->next + (size_t)i * row;
+        if (parent[i] < 0)
+            memset(to, 0, kept * sizeof *to);
+        else
+            memcpy(to, w->now + (size_t)parent[i] * row + layer->in, kept * sizeof *to);
+    }
+}
+
+static sb_status embed(session *s, int32_t n_rows, const int32_t *parent, const int32_t *token,
+                       sb_error *err)
+{
+    const fconv *const net = s->net;
+    const size_t e = net->decoder.embedding;
+    const int32_t n_places = (int32_t)net->decoder.positions.shape[0] - net->position_offset;
+    for (int32_t i = 0; i < n_rows; i++) {
+        s->next_place[i] = parent[i] < 0 ? 0 : s->place[parent[i]] + 1;
+        if (s->next_place[i] >= n_places)
+            return status_fail(err, SB_ERR_LIMIT,
+                               "row %d: the model has no position after its first %d", (int)i,
+                               (int)n_places);
+        layer_embed(&net->decoder.tokens, &net->decoder.positions,
+                    parent[i] < 0 ? net->start : token[i], net->position_offset + s->next_place[i],
+                    s->embedded + (size_t)i * e, s->query);
+    }
+    return SB_OK;
+}
+
+/* h = s (h + context(attention)). */
+static void attend(session *s, const fconv_layer *layer, int32_t n_rows, const int32_t *input,
+                   float *h)
+{
+    const size_t n = (size_t)n_rows, e = s->net->decoder.embedding;
+    float *const query = s->query, *const mixed = s->query + n * e;
+    gemm_apply(&layer->query, n, h, layer->width, query, e);
+    layer_add(n, e, query, e, s->embedded, e);
+    for (size_t i = 0; i < n; i++) {
+        const fconv_source *const source = &s->sources[s->cache.place[input[i]]];
+        layer_attend(source->n, e, query + i * e, source->keys, source->values, mixed + i * e,
+                     s->scores);
+    }
+    gemm_apply(&layer->context, n, mixed, e, s->gates, layer->width);
+    layer_add(n, layer->width, h, layer->width, s->gates, layer->width);
+}
+
+/* The newest inputs of a layer, as rows; *stride is between them. */
+static float *newest(const session *s, int32_t l, size_t *stride)
+{
+    const fconv_layer *const layer = &s->net->decoder.layers[l];
+    *stride = layer->kernel * layer->in;
+    return s->layers[l].next + *stride - layer->in;
+}
+
+static void apply_layer(session *s, int32_t l, int32_t n_rows, const int32_t *input)
+{
+    const fconv_layer *const layer = &s->net->decoder.layers[l];
+    const size_t n = (size_t)n_rows, width = layer->width;
+    gemm_apply(&layer->conv, n, s->layers[l].next, layer->kernel * layer->in, s->gates, 2 * width);
+    layer_glu(n, width, s->gates, s->hidden);
+    if (layer->attention)
+        attend(s, layer, n_rows, input, s->hidden);
+    if (layer->residual == 0)
+        return;
+    size_t stride;
+    const float *from = newest(s, l - layer->residual + 1, &stride);
+    if (layer->has_projection) {
+        gemm_apply(&layer->projection, n, from, stride, s->gates, width);
+        from = s->gates;
+        stride = width;
+    }
+    layer_add(n, width, s->hidden, width, from, stride);
+}
+
+/* What is the next layer's input becomes part of its windows. */
+static void hand_on(session *s, int32_t l, size_t n)
+{
+    const size_t width = s->net->decoder.layers[l].width;
+    size_t stride;
+    float *const to = newest(s, l + 1, &stride);
+    for (size_t i = 0; i < n; i++)
+        memcpy(to + i * stride, s->hidden + i * width, width * sizeof *to);
+}
+
+static void exchange(session *s)
+{
+    for (int32_t l = 0; l < s->net->decoder.n_layers; l++) {
+        windows *const w = &s->layers[l];
+        *w = (windows){w->next, w->now, w->next_capacity, w->now_capacity};
+    }
+    int32_t *const place = s->place;
+    const size_t capacity = s->place_capacity;
+    s->place = s->next_place;
+    s->place_capacity = s->next_place_capacity;
+    s->next_place = place;
+    s->next_place_capacity = capacity;
+}
+
+static sb_status step(void *opened, int32_t n_rows, const int32_t *parent, const int32_t *token,
+                      const int32_t *input, float *logits, sb_error *err)
+{
+    session *const s = opened;
+    const fconv_half *const half = &s->net->decoder;
+    const size_t n = (size_t)n_rows;
+    sb_status status = reserve(s, n, err);
+    if (status == SB_OK)
+        status = embed(s, n_rows, parent, token, err);
+    if (status != SB_OK)
+        return status;
+    size_t stride;
+    float *const first = newest(s, 0, &stride);
+    gemm_apply(&half->input, n, s->embedded, half->embedding, first, stride);
+    for (int32_t l = 0; l < half->n_layers; l++) {
+        move_windows(&half->layers[l], &s->layers[l], n_rows, parent);
+        apply_layer(s, l, n_rows, input);
+        if (l + 1 < half->n_layers)
+            hand_on(s, l, n);
+    }
+    const size_t width = half->layers[half->n_layers - 1].width, out = half->output.n_out;
+    gemm_apply(&half->output, n, s->hidden, width, s->gates, out);
+    gemm_apply(&s->net->logits, n, s->gates, out, logits, s->net->logits.n_out);
+    exchange(s);
+    return SB_OK;
+}
+
+const network_ops fconv_ops = {.session_open = session_open,
+                               .session_close = session_close,
+                               .encode = encode,
+                               .step = step,
+                               .close = fconv_close};

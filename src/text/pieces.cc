@@ -1,0 +1,188 @@
+// The one file in C++: SentencePiece behind the C functions of pieces.h. Nothing is thrown out of
+// here. What the library takes on trust in a model is checked by pieces_check before.
+#include "text/pieces.h"
+
+#include <sentencepiece_processor.h>
+
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+extern "C" {
+#include "base/alloc.h"
+#include "base/status.h"
+#include "text/pieces_check.h"
+#include "text/utf8.h"
+}
+
+struct pieces {
+    sentencepiece::SentencePieceProcessor processor;
+    int32_t n;
+    int32_t unknown;
+};
+
+namespace
+{
+
+// The library counts places in int, of text that normalization may have made longer.
+const size_t kMostTextBytes = size_t{1} << 24;
+
+const char kReplacement[] = "\xEF\xBF\xBD"; // U+FFFD
+
+std::string well_formed(const char *text, size_t size)
+{
+    std::string result;
+    result.reserve(size);
+    for (size_t i = 0; i < size;) {
+        const size_t n = text[i] == '\0' ? 1 : utf8_character_size(text + i, size - i);
+        if (n == 0)
+            result += kReplacement;
+        else
+            result.append(text + i, n);
+        i += n == 0 ? 1 : n;
+    }
+    return result;
+}
+
+sb_status fail_library(sb_error *err, const char *name, const char *what)
+{
+    return status_fail(err, SB_ERR_FORMAT, "%s: SentencePiece refuses it: %.300s", name, what);
+}
+
+struct release {
+    void operator()(void *memory) const
+    {
+        alloc_free(memory);
+    }
+};
+
+} // namespace
+
+extern "C" sb_status pieces_open(pieces **opened, const char *name, const void *data, size_t size,
+                                 sb_error *err)
+{
+    char *clean = nullptr;
+    size_t clean_size = 0;
+    const sb_status checked = pieces_check(name, data, size, &clean, &clean_size, err);
+    if (checked != SB_OK)
+        return checked;
+    const std::unique_ptr<char, release> owner(clean);
+    try {
+        std::unique_ptr<pieces> p(new pieces());
+        const auto status =
+            p->processor.LoadFromSerializedProto(absl::string_view(clean, clean_size));
+        if (!status.ok())
+            return fail_library(err, name, status.error_message());
+        p->n = p->processor.GetPieceSize();
+        p->unknown = p->processor.unk_id();
+        *opened = p.release();
+        return SB_OK;
+    } catch (const std::bad_alloc &) {
+        return status_no_memory(err);
+    } catch (const std::exception &problem) {
+        return fail_library(err, name, problem.what());
+    } catch (...) {
+        return fail_library(err, name, "it does not say why");
+    }
+}
+
+extern "C" void pieces_close(pieces *p)
+{
+    delete p;
+}
+
+extern "C" int32_t pieces_size(const pieces *p)
+{
+    return p->n;
+}
+
+extern "C" int32_t pieces_unknown(const pieces *p)
+{
+    return p->unknown;
+}
+
+extern "C" const char *pieces_text(const pieces *p, int32_t id)
+{
+    if (id < 0 || id >= p->n)
+        return nullptr;
+    try {
+        return p->processor.IdToPiece(id).c_str();
+    } catch (...) {
+        return nullptr;
+    }
+}
+
+extern "C" int32_t pieces_find(const pieces *p, const char *text, size_t size)
+{
+    if (size == 0)
+        return -1; // the library would read on until a zero byte
+    try {
+        const absl::string_view wanted(text, size);
+        const int id = p->processor.PieceToId(wanted);
+        // What is unknown gives the unknown piece, which is meant only where it is named.
+        const bool is_it = id >= 0 && id < p->n && p->processor.IdToPiece(id) == wanted;
+        return is_it ? id : -1;
+    } catch (...) {
+        return -1;
+    }
+}
+
+extern "C" sb_status pieces_encode(const pieces *p, const char *text, size_t size, int32_t **ids,
+                                   int32_t *n_ids, sb_error *err)
+{
+    if (size > kMostTextBytes)
+        return status_fail(err, SB_ERR_LIMIT, "a text of %zu bytes; expected at most %zu", size,
+                           kMostTextBytes);
+    try {
+        std::vector<int> found;
+        const auto status = p->processor.Encode(well_formed(text, size), &found);
+        if (!status.ok())
+            return fail_library(err, "text", status.error_message());
+        int32_t *const copy = static_cast<int32_t *>(alloc_array(found.size(), sizeof(int32_t)));
+        if (copy == nullptr)
+            return status_no_memory(err);
+        for (size_t i = 0; i < found.size(); i++)
+            copy[i] = found[i];
+        *ids = copy;
+        *n_ids = static_cast<int32_t>(found.size());
+        return SB_OK;
+    } catch (const std::bad_alloc &) {
+        return status_no_memory(err);
+    } catch (const std::exception &problem) {
+        return fail_library(err, "text", problem.what());
+    } catch (...) {
+        return fail_library(err, "text", "it does not say why");
+    }
+}
+
+extern "C" sb_status pieces_decode(const pieces *p, const int32_t *ids, int32_t n_ids, char **text,
+                                   sb_error *err)
+{
+    for (int32_t i = 0; i < n_ids; i++)
+        if (ids[i] < 0 || ids[i] >= p->n)
+            return status_fail(err, SB_ERR_ARGUMENT, "piece %d, at place %d, is no id below %d",
+                               static_cast<int>(ids[i]), static_cast<int>(i),
+                               static_cast<int>(p->n));
+    try {
+        const std::vector<int> wanted(ids, ids + n_ids);
+        std::string decoded;
+        const auto status = p->processor.Decode(wanted, &decoded);
+        if (!status.ok())
+            return fail_library(err, "pieces", status.error_message());
+        for (size_t at = 0; (at = decoded.find('\0', at)) != std::string::npos;)
+            decoded.replace(at, 1, kReplacement);
+        char *const copy = alloc_text(decoded.c_str(), decoded.size());
+        if (copy == nullptr)
+            return status_no_memory(err);
+        *text = copy;
+        return SB_OK;
+    } catch (const std::bad_alloc &) {
+        return status_no_memory(err);
+    } catch (const std::exception &problem) {
+        return fail_library(err, "pieces", problem.what());
+    } catch (...) {
+        return fail_library(err, "pieces", "it does not say why");
+    }
+}
