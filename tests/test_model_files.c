@@ -189,6 +189,10 @@ static void test_files_refused(void **state)
     check_file_refused(path, SB_ERR_FORMAT, "found an xz file; decompress it first (xz -dk)");
     write_file(path, "mmap lm http://kheafield.com/code format version 5\n", 51);
     check_file_refused(path, SB_ERR_FORMAT, "found a KenLM binary file; give the ARPA file");
+    write_file(path, "PK\3\4....", 8);
+    check_file_refused(path, SB_ERR_FORMAT, "make a model of it with tools/convert_fairseq.py");
+    write_file(path, "\x80\2\x8a\nl\xfc....", 10);
+    check_file_refused(path, SB_ERR_FORMAT, "found a PyTorch checkpoint; make a model of it");
     write_file(path, "\1\2\3 \\data\\ \0 nothing", 21);
     check_file_refused(path, SB_ERR_FORMAT, "not a model file; expected one of: a JSON tree");
     /* A gzip header alone, and one with a damaged body. */

@@ -274,7 +274,7 @@ int cmd_draw(int argc, char **argv)
     code = i == OPTIONS_STOP ? parsed.exit_code : options_check(&parsed);
     if (i == OPTIONS_STOP || code != EXIT_FINE)
         goto done;
-    code = cli_open_model("draw", parsed.model, parsed.marker, &model);
+    code = options_open_model(&parsed, &model);
     if (code != EXIT_FINE)
         goto done;
     ban_ids = cli_realloc(NULL, request.n_bans, sizeof(*ban_ids));

@@ -19,8 +19,9 @@ static bool takes_max_len(const sb_option *setting)
 static const option_spec info_spec = {
     .command = "info",
     .synopsis = "[-m FILE | FILE] [-f text|jsonl]",
-    .about = "Says what a model file holds. The options of the commands that use a model are\n"
-             "accepted, so that their words can be reused.\n",
+    .about = "Says what a model file holds; without FILE it is the default model's. The\n"
+             "options of the commands that use a model are accepted, so that their words can\n"
+             "be reused.\n",
     .formats = "text|jsonl",
     .own = info_options,
     .takes_model = true,
@@ -115,8 +116,8 @@ int cmd_info(int argc, char **argv)
     if (parsed.n_args > 1 || (parsed.n_args == 1 && parsed.model != NULL))
         return cli_usage("info", "one model at a time");
     sb_model *model;
-    const char *const path = parsed.n_args == 1 ? argv[1] : parsed.model;
-    const int code = cli_open_model("info", path, NULL, &model);
+    parsed.model = parsed.n_args == 1 ? argv[1] : parsed.model;
+    const int code = options_open_model(&parsed, &model);
     if (code != EXIT_FINE)
         return code;
     fact_list list = {0};

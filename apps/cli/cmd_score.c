@@ -155,13 +155,15 @@ static sb_status score_one(const score_work *work, score_item *item)
     const sb_status status = complete_record(work, record, &item->err);
     if (status != SB_OK)
         return status;
+    const sb_model_info *const info = sb_model_get_info(work->model);
     if (work->max_len > 0 && record->n_tokens > work->max_len) {
         sb_error_set(&item->err, SB_ERR_INPUT,
                      "the output has %" PRId32 " tokens, more than --max-len", record->n_tokens);
         return SB_ERR_INPUT;
     }
-    const int32_t eos = sb_model_get_info(work->model)->eos;
-    const bool is_whole = work->max_len > 0 && record->n_tokens == work->max_len;
+    const int32_t eos = info->eos, n = record->n_tokens;
+    const bool is_whole =
+        (work->max_len > 0 && n == work->max_len) || (info->max_len > 0 && n == info->max_len);
     item->n_scored = record->n_tokens;
     if (eos >= 0 && !work->no_eos && !is_whole) {
         record->tokens =
@@ -292,7 +294,7 @@ int cmd_score(int argc, char **argv)
     if (options_has(&parsed, "max-len"))
         work.max_len = parsed.config.max_len;
     sb_model *model;
-    int code = cli_open_model("score", parsed.model, parsed.marker, &model);
+    int code = options_open_model(&parsed, &model);
     if (code != EXIT_FINE)
         return code;
     sb_error err;

@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/tree_nodes.h"
 #include "common/cli.h"
+#include "common/model_path.h"
 #include "common/options.h"
 #include "common/terminal.h"
 
@@ -53,10 +54,16 @@ int cmd_tree(int argc, char **argv)
     if (code != EXIT_FINE)
         return code;
     sb_model *model;
-    code = cli_open_model("tree", parsed.model, parsed.marker, &model);
-    if (code != EXIT_FINE)
+    char *const path = model_path_find("tree", parsed.model);
+    parsed.model = path;
+    code = path == NULL ? EXIT_USAGE : options_open_model(&parsed, &model);
+    if (code != EXIT_FINE) {
+        free(path);
         return code;
-    const char *const path = parsed.model != NULL ? parsed.model : getenv("SBEAM_MODEL");
+    }
+    const int32_t max_len = sb_model_get_info(model)->max_len;
+    if (max_len > 0 && parsed.config.max_len > max_len)
+        parsed.config.max_len = max_len; /* as sb_draw does */
     tree grown = {.model = model,
                   .config = &parsed.config,
                   .input = parsed.n_args == 1 ? argv[1] : "",
@@ -78,5 +85,6 @@ int cmd_tree(int argc, char **argv)
         tree_free(&grown);
     }
     sb_model_close(model);
+    free(path);
     return code;
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/model_path.h"
+
 static void say(const char *command, const char *format, va_list args)
 {
     char message[sizeof(((sb_error *)0)->message)];
@@ -62,13 +64,13 @@ void *cli_realloc(void *memory, size_t n, size_t size)
 
 int cli_open_model(const char *command, const char *path, const char *marker, sb_model **model)
 {
-    if (path == NULL)
-        path = getenv("SBEAM_MODEL");
-    if (path == NULL || *path == '\0')
-        return cli_usage(command, "no model was given: name its file with -m FILE, or in the "
-                                  "environment variable SBEAM_MODEL");
+    char *const found = model_path_find(command, path);
+    if (found == NULL)
+        return EXIT_USAGE;
     sb_error err;
-    if (sb_model_open(model, path, &err) != SB_OK)
+    const sb_status status = sb_model_open(model, found, &err);
+    free(found);
+    if (status != SB_OK)
         return cli_failure(command, "%s", err.message);
     if (sb_model_set_marker(*model, marker, &err) != SB_OK) {
         sb_model_close(*model);

@@ -27,8 +27,9 @@ int cli_error(const char *command, const sb_error *err);
 /* realloc that ends the program with a message when there is no memory. */
 void *cli_realloc(void *memory, size_t n, size_t size);
 
-/* Opens the model at `path`, or where that is NULL at $SBEAM_MODEL, with a marker of subword pieces
- * or NULL. Returns EXIT_FINE and *model, the caller's to close, or the exit code after a message.
+/* Opens the model at `path`, or where that is NULL the one of model_path_find, with a marker of
+ * subword pieces or NULL. Returns EXIT_FINE and *model, the caller's to close, or the exit code
+ * after a message.
  */
 int cli_open_model(const char *command, const char *path, const char *marker, sb_model **model);
 

@@ -13,10 +13,13 @@
 enum { MODEL_FILE, MODEL_PRETOKENIZED, MODEL_MARKER, MODEL_THREADS };
 
 const option options_of_models[] = {
-    [MODEL_FILE] = {"model", 'm', "FILE", "the model (default: $SBEAM_MODEL)"},
-    [MODEL_PRETOKENIZED] = {"pretokenized", 0, NULL,
-                            "inputs are the model's tokens, separated by spaces, as those of tree, "
-                            "chain and ARPA models always are"},
+    [MODEL_FILE] =
+        {"model", 'm', "FILE",
+         "the model (default: $SBEAM_MODEL, then the English-French model that comes with sbeam)"},
+    [MODEL_PRETOKENIZED] =
+        {"pretokenized", 0, NULL,
+         "inputs and outputs are the model's tokens, separated by spaces, as those "
+         "of tree, chain and ARPA models always are"},
     [MODEL_MARKER] = {"bpe-marker", 0, "S", "join output pieces that end in S: \"mam@@ mal\""},
     [MODEL_THREADS] = {"threads", 0, "N", "threads to work with, 1 to 1024 (default: 1)"},
     {0},
@@ -190,6 +193,7 @@ static bool apply_model_option(options *parsed, int place)
     uint64_t n = 1;
     switch (place) {
     case MODEL_FILE: parsed->model = parsed->value; break;
+    case MODEL_PRETOKENIZED: parsed->pretokenized = true; break;
     case MODEL_MARKER:
         if (*parsed->value == '\0') {
             parsed->exit_code = cli_usage(parsed->spec->command, "--bpe-marker is empty");
@@ -333,4 +337,20 @@ int options_check(options *parsed)
         parsed->temperatures[parsed->n_temperatures++] = parsed->config.temperature;
     parsed->has_seed = options_has(parsed, "seed");
     return parsed->has_seed ? EXIT_FINE : cli_random_seed(command, &parsed->config.seed);
+}
+
+int options_open_model(const options *parsed, sb_model **model)
+{
+    const char *const command = parsed->spec->command;
+    sb_model *opened;
+    const int code = cli_open_model(command, parsed->model, parsed->marker, &opened);
+    if (code != EXIT_FINE)
+        return code;
+    sb_error err;
+    if (sb_model_set_pretokenized(opened, parsed->pretokenized, &err) != SB_OK) {
+        sb_model_close(opened);
+        return cli_failure(command, "%s", err.message);
+    }
+    *model = opened;
+    return EXIT_FINE;
 }

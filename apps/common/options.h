@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "sbeam/config.h"
+#include "sbeam/model.h"
 
 typedef struct option {
     const char *name;    /* the long form, without dashes */
@@ -53,6 +54,7 @@ typedef struct options {
     int format;         /* place in spec->formats */
     const char *model;  /* -m, or NULL */
     const char *marker; /* --bpe-marker, or NULL */
+    bool pretokenized;
     int32_t threads;
     sb_config config;
     bool has_seed;
@@ -91,5 +93,9 @@ extern const option options_of_models[];
 
 /* Prints the help page of a command. Returns the exit code. */
 int options_help(const option_spec *spec);
+
+/* Opens the model that the options of models describe. Returns EXIT_FINE and *model, the caller's
+ * to close, or the exit code after a message. */
+int options_open_model(const options *parsed, sb_model **model);
 
 #endif

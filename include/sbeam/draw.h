@@ -78,7 +78,8 @@ SB_API sb_status sb_draw_batch(const sb_model *model, const sb_input *inputs, si
 
 /* log p(tokens | input) under the model itself (T = 1, unmasked), token by token:
  * token_log_p[i] for each of the n_tokens. -inf where the model gives no mass. A token past a leaf,
- * or past the max_len of the model, is an error; then nothing is written. input may be NULL with size 0. */
+ * or past the max_len of the model, is an error; then nothing is written. input may be NULL with
+ * size 0. */
 SB_API sb_status sb_score(const sb_model *model, const char *input, size_t size,
                           const int32_t *tokens, int32_t n_tokens, double *token_log_p,
                           sb_error *err);

@@ -35,11 +35,10 @@ static const struct {
     {"BZh", 3, "a bzip2 file; decompress it first (bzip2 -dk)"},
     {"\x28\xb5\x2f\xfd", 4, "a zstd file; decompress it first (zstd -d)"},
     {"PK\x03\x04", 4,
-     "a zip file; of a PyTorch checkpoint make a model with tools/convert_fairseq.py, another is "
-     "to "
-     "be extracted first (unzip)"},
-    {"\x80\x02", 2,
-     "a Python pickle; of a PyTorch checkpoint make a model with tools/convert_fairseq.py"},
+     "a zip file; extract it first (unzip), or, where it is a PyTorch checkpoint, make a model of "
+     "it with tools/convert_fairseq.py"},
+    {"\x80\x02\x8a\x0a\x6c\xfc", 6,
+     "a PyTorch checkpoint; make a model of it with tools/convert_fairseq.py"},
     {"mmap lm http://kheafield.com/code", 33, "a KenLM binary file; give the ARPA file"},
     {"Trie Language Model", 19, "a Sphinx binary model; convert it to ARPA (sphinx_lm_convert)"},
 };

@@ -136,8 +136,6 @@ usage "a refused option at its default" draw -m "$fig1" --groups 0
 usage "length penalty with sbs" draw -m "$fig1" --length-penalty 1
 usage "no-kappa with beam" draw -m "$fig1" --method beam --no-kappa
 usage "k not divisible by groups" draw -m "$fig1" --method diverse -k 5 --groups 2
-usage "no model" draw
-says SBEAM_MODEL "no model: says how to give one"
 usage "unknown banned token" draw -m "$fig1" --ban nothing
 usage "dash among inputs" draw -m "$arpa" a -
 usage "jsonl with arguments" draw -m "$arpa" --input jsonl a
@@ -155,6 +153,52 @@ exits 1 "missing model file"
 says 'missing.json' "missing model file is named"
 SBEAM_MODEL=$fig1 run "$sbeam" draw -k 2
 exits 0 "SBEAM_MODEL"
+
+# --- the default model: found by its name beside a program that stands alone ---
+mkdir -p alone/bin
+cp "$sbeam" alone/bin/sbeam
+default=enfr-everyday.safetensors
+run alone/bin/sbeam info
+if [ $code -eq 0 ]; then
+    report 0 "no model: skipped, since a default model is installed"
+else
+    for command in draw score tree info; do
+        run alone/bin/sbeam $command
+        exits 2 "no model: $command"
+        says SBEAM_MODEL "no model: $command says how to give one"
+        says "$default, is not in .*/alone/bin, .*/alone/bin/models, .*/alone/models, .* or .*/alone/share/sbeam$" \
+            "no model: $command says where it looked"
+    done
+    deep=$(printf 'a%.0s' {1..100})
+    mkdir -p "$deep/$deep/$deep/bin"
+    cp "$sbeam" "$deep/$deep/$deep/bin"
+    run "$deep/$deep/$deep/bin/sbeam" info
+    says 'is not in \.\.\./bin, .* or \.\.\./share/sbeam$' "no model: long places are shortened"
+    rm -r "$deep"
+    SBEAM_MODEL='' run alone/bin/sbeam draw
+    exits 2 "no model: an empty SBEAM_MODEL is none"
+fi
+for place in alone/share/sbeam alone/models alone/bin/models alone/bin; do
+    mkdir -p $place
+    cp "$fig1" $place/$default
+    run alone/bin/sbeam info
+    exits 0 "default model in $place"
+    prints '^kind +tree$' "default model in $place is described"
+    run alone/bin/sbeam draw -k 2 --seed 1
+    exits 0 "default model in $place is drawn from"
+    [ $place = alone/bin ] || rm $place/$default
+done
+run alone/bin/sbeam tree -k 2 --seed 1 -f svg
+prints "$default" "default model: tree names it"
+SBEAM_MODEL=$chain run alone/bin/sbeam info
+prints '^kind +chain$' "SBEAM_MODEL comes before the default model"
+SBEAM_MODEL=$chain run alone/bin/sbeam info -m "$fig1"
+prints '^kind +tree$' "-m comes before SBEAM_MODEL"
+echo broken >alone/bin/$default
+run alone/bin/sbeam draw
+exits 1 "default model that is none"
+says "alone/bin/$default: not a model file" "default model that is none is named"
+rm -r alone
 
 # --- draw: records ---
 run "$sbeam" draw -m "$fig1" -k 3 --seed 7 -f jsonl
@@ -575,6 +619,49 @@ for format in jsonl tsv text; do
 done
 "$sbeam" bench search 2>err | head -1 >out
 prints '^.+; threads 1; kernels [a-z0-9]+; repeats [0-9]+ to' "bench: the machine"
+
+# --- bench decode ---
+usage "bench of nothing" bench
+says 'search or decode' "bench: what can be measured"
+usage "bench of something else" bench frobnicate
+usage "bench search takes no k" bench search -k 3
+usage "bench search takes no model" bench search -m "$arpa"
+usage "bench search takes no temperature" bench search -T 0.5
+usage "bench decode: k of 0" bench decode -m "$arpa" -k 0
+usage "bench decode: a hole in the list of k" bench decode -m "$arpa" -k 1,,2
+usage "bench decode: k that is no number" bench decode -m "$arpa" -k 3,x
+usage "bench decode: more k than there is room for" bench decode -m "$arpa" -k "$(seq -s , 1 33)"
+usage "bench decode: unknown method" bench decode -m "$arpa" --method sbs,magic
+usage "bench decode: a method without a number of rows" bench decode -m "$arpa" --method reject
+says 'at most k rows' "bench decode: why reject is refused"
+usage "bench decode: no method" bench decode -m "$arpa" --method ''
+for option in source-len len batch repeats threads; do
+    usage "bench decode: --$option 0" bench decode -m "$arpa" --$option 0
+    usage "bench decode: --$option 1x" bench decode -m "$arpa" --$option 1x
+done
+usage "bench decode: a batch of 4097" bench decode -m "$arpa" --batch 4097
+usage "bench decode: two temperatures" bench decode -m "$arpa" -T 1,2
+usage "bench decode: an input" bench decode -m "$arpa" hello
+usage "bench decode: seed" bench decode -m "$arpa" --seed 1
+run "$sbeam" bench decode -m missing.arpa
+exits 1 "bench decode: a model that is not there"
+run "$sbeam" bench decode -m "$fig1" --len 100
+exits 1 "bench decode: a model whose sequences are shorter"
+says 'cannot go on' "bench decode: why"
+run "$sbeam" bench decode -m "$arpa" -k 2,3 --method sbs,beam,sample,diverse,resample --len 4 \
+    --batch 2 --threads 2 --repeats 2 -T 0.5
+exits 0 "bench decode"
+prints 'small.arpa, arpa, vocabulary [0-9]+, .*no source: the empty prefix; 4 tokens' \
+    "bench decode: what was measured"
+[ "$(grep -Ec '^(sbs|beam|sample|diverse|resample) +[23] +2 ' out)" -eq 10 ]
+report $? "bench decode: a line for each method and k"
+prints '^peak memory [1-9]' "bench decode: memory"
+run "$sbeam" bench decode -m "$chain" -k 1 --len 3 --threads 2 --batch 3 -f jsonl
+exits 0 "bench decode: jsonl"
+prints '^\{"program":"sbeam","model":"chain.json","method":"sbs",.*"rows_per_step":6,.*"peak_mib":[0-9.]+\}$' \
+    "bench decode: a row per input and thread where k is 1"
+lines 1 "bench decode: one record"
+
 if script -qec true typed </dev/null >/dev/null 2>&1; then # a pseudo-terminal can be had
     mkfifo keys
     for words in 'draw -k 1 --threads 2 -f jsonl -' 'score --threads 2'; do
