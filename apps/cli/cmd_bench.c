@@ -1,163 +1,47 @@
-/* sbeam bench search: what a step of search costs beside a bare pass over the rows.
- *
- * For each size: an SBS step and a beam step through the step interface, a log-sum-exp of the same
- * rows, and the paper's Algorithm 1 in scalar C. One thread, k rows in and k children out. The
- * repeats are interleaved and the minima compared, because machines are noisy. */
+/* sbeam bench: the command line of the benchmarks, and what they share. */
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
-#include "algorithm1.h"
+#include "cli/bench.h"
 #include "cli/commands.h"
 #include "common/cli.h"
 #include "common/options.h"
-#include "common/output.h"
 #include "sbeam/sbeam.h"
 
-enum { MOST_REPEATS = 1000, FEWEST_REPEATS = 50, SLOW_REPEATS = 5 };
+/* --- shared --- */
 
-/* Repeats go on until the fast three have taken this long together, so that small sizes are
- * measured more often. */
-static const double SECONDS_PER_CASE = 0.25;
-
-static double now(void)
+double bench_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A plain generator for logits and for Algorithm 1: splitmix64. */
-static double uniform(void *user)
+static int compare(const void *a, const void *b)
 {
-    uint64_t *const state = user;
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return ((double)((z ^ z >> 31) >> 12) + 0.5) * 0x1p-52;
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
 }
 
-/* Independent normal logits of standard deviation 3 (Box and Muller). */
-static void fill_logits(float *logits, size_t n)
+double bench_median(double *values, int32_t n)
 {
-    uint64_t state = 20190515;
-    for (size_t i = 0; i < n; i++) {
-        const double radius = sqrt(-2 * log(uniform(&state)));
-        logits[i] = (float)(3 * radius * cos(6.283185307179586 * uniform(&state)));
-    }
+    qsort(values, (size_t)n, sizeof *values, compare);
+    return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }
 
-/* A decoder that has come to k live rows. */
-static sb_status open_decoder(sb_decoder **decoder, sb_method method, int32_t k, int32_t vocab,
-                              double temperature, const float *logits, sb_error *err)
+double bench_peak_mib(void)
 {
-    sb_config config;
-    sb_config_default(&config);
-    config.method = method;
-    config.k = k;
-    config.temperature = temperature;
-    config.kappa = method != SB_METHOD_SBS; /* SBS: k rows, no further one */
-    config.max_len = 1000000;
-    config.seed = 7;
-    const sb_decoder_spec spec = {
-        .vocab_size = vocab, .eos = -1, .row_type = SB_ROW_FLOAT, .max_slots = 1};
-    const sb_job job = {0};
-    sb_status status = sb_decoder_open(decoder, &spec, &config, err);
-    if (status == SB_OK)
-        status = sb_decoder_add(*decoder, &job, NULL, err);
-    if (status == SB_OK)
-        status = sb_decoder_advance(*decoder, logits, (size_t)vocab, err);
-    return status;
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (double)usage.ru_maxrss / 1024 : NAN;
 }
 
-struct times {
-    double sbs, beam, logsumexp, algorithm1; /* seconds, the smallest */
-};
-
-static void keep_smallest(double *smallest, double since)
+void *bench_zeroed(size_t n, size_t size)
 {
-    const double seconds = now() - since;
-    if (seconds < *smallest)
-        *smallest = seconds;
-}
-
-static sb_status measure(int32_t k, int32_t vocab, double temperature, const float *logits,
-                         struct times *times, sb_error *err)
-{
-    sb_decoder *sbs = NULL, *beam = NULL;
-    struct algorithm1_entry *const scratch = cli_realloc(NULL, (size_t)vocab, sizeof *scratch);
-    struct algorithm1_entry *const parents = cli_realloc(NULL, (size_t)k, sizeof *parents);
-    struct algorithm1_entry *const best = cli_realloc(NULL, (size_t)k, sizeof *best);
-    memset(parents, 0, (size_t)k * sizeof *parents);
-    sb_status status = open_decoder(&sbs, SB_METHOD_SBS, k, vocab, temperature, logits, err);
-    if (status == SB_OK)
-        status = open_decoder(&beam, SB_METHOD_BEAM, k, vocab, temperature, logits, err);
-    *times = (struct times){INFINITY, INFINITY, INFINITY, INFINITY};
-    double spent = 0;
-    volatile double sink = 0;
-    uint64_t state = 1;
-    for (int i = 0; status == SB_OK && i < MOST_REPEATS; i++) {
-        if (i >= FEWEST_REPEATS && spent > SECONDS_PER_CASE)
-            break;
-        const double start = now();
-        for (int32_t row = 0; row < k; row++)
-            sink = sink + sb_log_sum_exp(logits + (size_t)row * (size_t)vocab, (size_t)vocab);
-        keep_smallest(&times->logsumexp, start);
-        double since = now();
-        status = sb_decoder_advance(sbs, logits, (size_t)vocab, err);
-        keep_smallest(&times->sbs, since);
-        since = now();
-        if (status == SB_OK)
-            status = sb_decoder_advance(beam, logits, (size_t)vocab, err);
-        keep_smallest(&times->beam, since);
-        spent += now() - start;
-        if (i < SLOW_REPEATS) {
-            since = now();
-            algorithm1_step(parents, (size_t)k, logits, (size_t)vocab, temperature, (size_t)k,
-                            uniform, &state, scratch, best);
-            keep_smallest(&times->algorithm1, since);
-        }
-    }
-    sb_decoder_close(sbs);
-    sb_decoder_close(beam);
-    free(scratch);
-    free(parents);
-    free(best);
-    return status;
-}
-
-static void write_case(output *out, bool json, int32_t k, int32_t vocab, double temperature,
-                       const struct times *t)
-{
-    if (!json) {
-        output_format(out, "%5d %7d %4g %9.3f %9.3f %9.3f %11.3f %8.2f %8.1f\n", k, vocab,
-                      temperature, 1e3 * t->sbs, 1e3 * t->beam, 1e3 * t->logsumexp,
-                      1e3 * t->algorithm1, t->sbs / t->logsumexp, t->algorithm1 / t->sbs);
-        return;
-    }
-    const struct {
-        const char *key;
-        double value;
-    } numbers[] = {
-        {"k", k},
-        {"vocab", vocab},
-        {"temperature", temperature},
-        {"sbs_ms", 1e3 * t->sbs},
-        {"beam_ms", 1e3 * t->beam},
-        {"logsumexp_ms", 1e3 * t->logsumexp},
-        {"algorithm1_ms", 1e3 * t->algorithm1},
-        {"sbs_over_logsumexp", t->sbs / t->logsumexp},
-        {"algorithm1_over_sbs", t->algorithm1 / t->sbs},
-    };
-    output_char(out, '{');
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        output_key(out, numbers[i].key);
-        output_json_number(out, numbers[i].value);
-    }
-    output_text(out, "}\n");
+    return memset(cli_realloc(NULL, n, size), 0, n * size);
 }
 
 /* The processor as Linux names it. */
@@ -177,65 +61,175 @@ static void find_cpu(char *name, size_t size)
         fclose(file);
 }
 
-static void write_titles(output *out)
+void bench_write_machine(output *out, int32_t threads)
 {
     char cpu[128];
     find_cpu(cpu, sizeof cpu);
-    output_format(out, "%s; threads 1; kernels %s; repeats %d to %d, of algorithm1 %d\n", cpu,
-                  sb_cpu(), FEWEST_REPEATS, MOST_REPEATS, SLOW_REPEATS);
-    output_text(out, "milliseconds a step, smallest of the repeats\n"
-                     "    k   vocab    T       sbs      beam logsumexp  algorithm1  sbs/lse  "
-                     "alg1/sbs\n");
+    output_format(out, "%s; threads %d; kernels %s", cpu, threads, sb_cpu());
 }
 
-static int bench_search(bool json)
+void bench_write_numbers(output *out, const bench_number *numbers, size_t n)
 {
-    static const int32_t ks[] = {5, 20, 100}, vocabs[] = {8000, 32000, 128000};
-    static const double temperatures[] = {1, 0.3};
-    const size_t most = 100 * (size_t)128000;
-    float *const logits = cli_realloc(NULL, most, sizeof *logits);
-    fill_logits(logits, most);
-    output out = {0};
-    if (!json)
-        write_titles(&out);
-    int code = EXIT_FINE;
-    for (size_t t = 0; t < 2; t++)
-        for (size_t i = 0; i < 3; i++)
-            for (size_t j = 0; j < 3 && code == EXIT_FINE; j++) {
-                struct times times;
-                sb_error err = {SB_OK, ""};
-                if (measure(ks[i], vocabs[j], temperatures[t], logits, &times, &err) != SB_OK)
-                    code = cli_error("bench", &err);
-                write_case(&out, json, ks[i], vocabs[j], temperatures[t], &times);
-                if (!output_flush(&out))
-                    code = EXIT_FAILED;
-            }
-    output_free(&out);
-    free(logits);
+    for (size_t i = 0; i < n; i++) {
+        output_key(out, numbers[i].key);
+        output_json_number(out, numbers[i].value);
+    }
+}
+
+/* --- the command line --- */
+
+enum { BENCH_METHOD, BENCH_K, BENCH_SOURCE_LEN, BENCH_LEN, BENCH_BATCH, BENCH_REPEATS, N_OPTIONS };
+
+static const option bench_options[] = {
+    [BENCH_METHOD] = {"method", 0, "NAME,...",
+                      "decode: sbs, beam, sample, diverse or resample, or a list of them "
+                      "(default: sbs)"},
+    [BENCH_K] = {"k", 'k', "N,...", "decode: sequences per input, or a list (default: 5)"},
+    [BENCH_SOURCE_LEN] = {"source-len", 0, "N",
+                          "decode: tokens of an input, its end token included, 1 to 1000000 "
+                          "(default: 20)"},
+    [BENCH_LEN] = {"len", 0, "N", "decode: tokens of each sequence, 1 to 1000000 (default: 30)"},
+    [BENCH_BATCH] = {"batch", 0, "N",
+                     "decode: inputs that travel together in each thread, 1 to 4096 "
+                     "(default: 1)"},
+    [BENCH_REPEATS] = {"repeats", 0, "N", "decode: timed repeats, 1 to 1000 (default: 5)"},
+    {0},
+};
+
+static bool takes_temperature(const sb_option *setting)
+{
+    return strcmp(setting->name, "temperature") == 0;
+}
+
+static const option_spec bench_spec = {
+    .command = "bench",
+    .synopsis = "search [-f FORMAT]\n"
+                "       sbeam bench decode [-m FILE] [-k N,...] [OPTION...]",
+    .about = "Measures how long search and decoding take.\n\n"
+             "'search': an SBS step and a beam step beside a bare log-sum-exp of the same\n"
+             "rows and the paper's Algorithm 1 in scalar C, for k = 5, 20, 100 and\n"
+             "vocabularies of 8,000, 32,000 and 128,000, at T = 1, then T = 0.3. One thread;\n"
+             "ratios of the smallest of interleaved repeats.\n\n"
+             "'decode': a step of decoding with a model, and what of it is the model's and\n"
+             "the search's. Each of the k sequences has --len tokens, because no end comes\n"
+             "before; SBS searches without kappa. The inputs are made up; models that need\n"
+             "none continue the empty prefix. Each method is measured with each k; the\n"
+             "repeats are interleaved, after a warm-up.",
+    .formats = "text|jsonl",
+    .own = bench_options,
+    .takes_model = true,
+    .takes = takes_temperature,
+};
+
+/* Copies the next item of a list to `item`, cut where it is too long to be anything; false at the
+ * end. */
+static bool next_item(const char **list, char *item, size_t size)
+{
+    if (*list == NULL)
+        return false;
+    const size_t n = strcspn(*list, ",");
+    snprintf(item, size, "%.*s", n < size ? (int)n : (int)size - 1, *list);
+    *list = (*list)[n] == ',' ? *list + n + 1 : NULL;
+    return true;
+}
+
+static int parse_methods(bench_plan *plan, const char *list)
+{
+    char item[64];
+    plan->n_methods = 0;
+    while (next_item(&list, item, sizeof item)) {
+        int method = 0;
+        const char *name;
+        while ((name = sb_method_name((sb_method)method)) != NULL && strcmp(name, item) != 0)
+            method++;
+        if (name == NULL || method == SB_METHOD_REJECT || method == SB_METHOD_EXPLICIT)
+            return cli_usage("bench",
+                             "--method takes sbs, beam, sample, diverse or resample, which ask for "
+                             "at most k rows a step, or a list of them, not '%s'",
+                             item);
+        if (plan->n_methods == BENCH_MOST_VALUES)
+            return cli_usage("bench", "--method takes at most %d names", BENCH_MOST_VALUES);
+        plan->methods[plan->n_methods++] = (sb_method)method;
+    }
+    return EXIT_FINE;
+}
+
+static int parse_ks(bench_plan *plan, const char *list)
+{
+    char item[64];
+    plan->n_ks = 0;
+    while (next_item(&list, item, sizeof item)) {
+        uint64_t k = 0;
+        const int code = cli_parse_whole("bench", "-k", item, 1, 10000000, &k);
+        if (code != EXIT_FINE)
+            return code;
+        if (plan->n_ks == BENCH_MOST_VALUES)
+            return cli_usage("bench", "-k takes at most %d numbers", BENCH_MOST_VALUES);
+        plan->ks[plan->n_ks++] = (int32_t)k;
+    }
+    return EXIT_FINE;
+}
+
+static int parse_own(bench_plan *plan, int i, const char *value)
+{
+    struct {
+        const char *name;
+        uint64_t max;
+        int32_t *number;
+    } const numbers[N_OPTIONS] = {
+        [BENCH_SOURCE_LEN] = {"--source-len", 1000000, &plan->source_len},
+        [BENCH_LEN] = {"--len", 1000000, &plan->len},
+        [BENCH_BATCH] = {"--batch", 4096, &plan->batch},
+        [BENCH_REPEATS] = {"--repeats", 1000, &plan->repeats},
+    };
+    if (i == BENCH_METHOD)
+        return parse_methods(plan, value);
+    if (i == BENCH_K)
+        return parse_ks(plan, value);
+    uint64_t n = 0;
+    const int code = cli_parse_whole("bench", numbers[i].name, value, 1, numbers[i].max, &n);
+    if (code == EXIT_FINE)
+        *numbers[i].number = (int32_t)n;
     return code;
 }
 
 int cmd_bench(int argc, char **argv)
 {
-    static const option own[] = {{NULL, 0, NULL, NULL}};
-    static const option_spec spec = {
-        .command = "bench",
-        .synopsis = "search [-f text|jsonl]",
-        .about = "Times a step of search. 'search': an SBS step and a beam step beside a bare\n"
-                 "log-sum-exp of the same rows and the paper's Algorithm 1 in scalar C, for\n"
-                 "k = 5, 20, 100 and vocabularies of 8,000, 32,000 and 128,000, at T = 1, then\n"
-                 "T = 0.3. One thread; ratios of the smallest of interleaved repeats.",
-        .formats = "text|jsonl",
-        .own = own,
-    };
+    bench_plan plan = {.methods = {SB_METHOD_SBS},
+                       .ks = {5},
+                       .n_methods = 1,
+                       .n_ks = 1,
+                       .source_len = 20,
+                       .len = 30,
+                       .batch = 1,
+                       .repeats = 5};
     options parsed;
-    options_open(&parsed, &spec, argc, argv);
-    if (options_next(&parsed) != OPTIONS_END)
-        return parsed.exit_code;
-    const int code = options_check(&parsed);
-    if (code != EXIT_FINE)
+    bool any_own = false;
+    int i, code;
+    options_open(&parsed, &bench_spec, argc, argv);
+    while ((i = options_next(&parsed)) >= 0) {
+        any_own = true;
+        code = parse_own(&plan, i, parsed.value);
+        if (code != EXIT_FINE)
+            return code;
+    }
+    code = i == OPTIONS_STOP ? parsed.exit_code : options_check(&parsed);
+    if (i == OPTIONS_STOP || code != EXIT_FINE)
         return code;
-    if (parsed.n_args != 1 || strcmp(parsed.argv[1], "search") != 0)
-        return cli_usage("bench", "expected what to measure: search");
-    return bench_search(parsed.format == 1);
+    const char *const what = parsed.n_args == 1 ? parsed.argv[1] : "";
+    if (strcmp(what, "search") != 0 && strcmp(what, "decode") != 0)
+        return cli_usage("bench", "expected what to measure: search or decode");
+    plan.json = parsed.format == 1;
+    if (strcmp(what, "search") == 0) {
+        if (any_own || parsed.model != NULL || parsed.threads != 1 ||
+            options_has(&parsed, "temperature"))
+            return cli_usage("bench", "'search' takes no option but --format");
+        return bench_search(plan.json);
+    }
+    if (parsed.n_temperatures > 1)
+        return cli_usage("bench", "one temperature at a time");
+    plan.model = parsed.model;
+    plan.threads = parsed.threads;
+    plan.temperature = parsed.config.temperature;
+    return bench_decode(&plan);
 }

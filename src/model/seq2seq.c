@@ -197,9 +197,22 @@ static void say_number(sb_describe_fn say, void *user, const char *name, int32_t
     say(user, name, number);
 }
 
+static size_t count_weights(const seq2seq *m)
+{
+    size_t n = 0;
+    const tensor *t;
+    const char *name;
+    for (size_t i = 0; (t = safetensors_get(m->file, i, &name)) != NULL; i++)
+        if (t->type == TENSOR_F32 || t->type == TENSOR_F16)
+            n += t->n;
+    return n;
+}
+
 static void describe(const void *self, sb_describe_fn say, void *user)
 {
     const seq2seq *const m = self;
+    char number[32];
+    snprintf(number, sizeof number, "%zu", count_weights(m));
     const json_t *const about = json_object_get(m->description.root, "about");
     const char *key;
     json_t *value;
@@ -209,6 +222,7 @@ static void describe(const void *self, sb_describe_fn say, void *user)
             say(user, key, json_string_value(value));
     }
     say(user, "architecture", m->architecture);
+    say(user, "weights", number);
     say(user, "text", m->subwords != NULL ? "SentencePiece" : "tokens separated by blanks");
     say_number(say, user, "source vocabulary", m->net.source_vocab);
     say_number(say, user, "longest source", m->net.max_source - 1);

@@ -51,6 +51,20 @@ sb_status fail_library(sb_error *err, const char *name, const char *what)
     return status_fail(err, SB_ERR_FORMAT, "%s: SentencePiece refuses it: %.300s", name, what);
 }
 
+// What a catch-all has caught.
+sb_status fail_thrown(sb_error *err, const char *name)
+{
+    try {
+        throw;
+    } catch (const std::bad_alloc &) {
+        return status_no_memory(err);
+    } catch (const std::exception &problem) {
+        return fail_library(err, name, problem.what());
+    } catch (...) {
+        return fail_library(err, name, "it does not say why");
+    }
+}
+
 struct release {
     void operator()(void *memory) const
     {
@@ -79,12 +93,8 @@ extern "C" sb_status pieces_open(pieces **opened, const char *name, const void *
         p->unknown = p->processor.unk_id();
         *opened = p.release();
         return SB_OK;
-    } catch (const std::bad_alloc &) {
-        return status_no_memory(err);
-    } catch (const std::exception &problem) {
-        return fail_library(err, name, problem.what());
     } catch (...) {
-        return fail_library(err, name, "it does not say why");
+        return fail_thrown(err, name);
     }
 }
 
@@ -148,12 +158,8 @@ extern "C" sb_status pieces_encode(const pieces *p, const char *text, size_t siz
         *ids = copy;
         *n_ids = static_cast<int32_t>(found.size());
         return SB_OK;
-    } catch (const std::bad_alloc &) {
-        return status_no_memory(err);
-    } catch (const std::exception &problem) {
-        return fail_library(err, "text", problem.what());
     } catch (...) {
-        return fail_library(err, "text", "it does not say why");
+        return fail_thrown(err, "text");
     }
 }
 
@@ -178,11 +184,7 @@ extern "C" sb_status pieces_decode(const pieces *p, const int32_t *ids, int32_t 
             return status_no_memory(err);
         *text = copy;
         return SB_OK;
-    } catch (const std::bad_alloc &) {
-        return status_no_memory(err);
-    } catch (const std::exception &problem) {
-        return fail_library(err, "pieces", problem.what());
     } catch (...) {
-        return fail_library(err, "pieces", "it does not say why");
+        return fail_thrown(err, "pieces");
     }
 }

@@ -1,0 +1,259 @@
+/* sbeam bench decode: what a step of decoding costs with a model.
+ *
+ * A round is `batch` inputs per thread from the start to `len` tokens (bench_worker.c): the inputs
+ * are begun (begin_ms: for a translation model that is the encoder), then there are `len` steps.
+ * The rounds of the cases are interleaved and the smallest reported, because machines are noisy. */
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/bench_worker.h"
+#include "common/cli.h"
+#include "common/model_path.h"
+#include "sbeam/sbeam.h"
+
+/* What one case took. The parts are those of the fastest repeat. */
+typedef struct bench_case {
+    double *seconds; /* (repeats), of the steps of a round */
+    double fastest, begin, model, search;
+    double rows; /* per step, of all threads */
+} bench_case;
+
+typedef struct decode_bench {
+    const bench_plan *plan;
+    sb_model *model;
+    const char *file_name; /* of the model, without its folders */
+    double open_seconds;
+    bench_case *cases; /* (n_cases) */
+    size_t n_cases;
+    uint64_t n_inputs; /* so far: each round has new ones, since a model may remember old ones */
+    bench_worker *workers; /* (plan->threads) */
+    sb_error err;
+} decode_bench;
+
+/* --- a round --- */
+
+/* Runs a phase in every thread, the caller's being the first. Returns its seconds, or -1 and
+ * bench->err. */
+static double run_phase(decode_bench *bench, void *(*phase)(void *))
+{
+    pthread_t threads[1024];
+    const int32_t n = bench->plan->threads;
+    int32_t made = 1;
+    const double start = bench_now();
+    while (made < n && pthread_create(&threads[made], NULL, phase, &bench->workers[made]) == 0)
+        made++;
+    phase(&bench->workers[0]);
+    for (int32_t i = 1; i < made; i++)
+        pthread_join(threads[i], NULL);
+    const double seconds = bench_now() - start;
+    if (made < n) {
+        sb_error_set(&bench->err, SB_ERR_MEMORY, "thread %d of %d could not be made", made + 1, n);
+        return -1;
+    }
+    for (int32_t i = 0; i < n; i++)
+        if (bench->workers[i].status != SB_OK) {
+            bench->err = bench->workers[i].err;
+            bench->err.status = bench->workers[i].status;
+            return -1;
+        }
+    return seconds;
+}
+
+/* Runs case c from start to end; as repeat number `repeat`, or as warm-up where that is -1. */
+static bool run_round(decode_bench *bench, size_t c, int32_t repeat)
+{
+    const bench_plan *const plan = bench->plan;
+    bench_case *const one = &bench->cases[c];
+    for (int32_t i = 0; i < plan->threads; i++) {
+        bench_worker_prepare(&bench->workers[i], c, bench->n_inputs);
+        bench->n_inputs += (uint64_t)plan->batch;
+    }
+    const double begin = run_phase(bench, bench_worker_begin);
+    const double seconds = begin < 0 ? -1 : run_phase(bench, bench_worker_run);
+    if (seconds < 0)
+        return false;
+    if (repeat < 0)
+        return true;
+    one->seconds[repeat] = seconds;
+    if (seconds >= one->fastest)
+        return true;
+    one->fastest = seconds;
+    one->begin = begin;
+    one->model = one->search = one->rows = 0;
+    for (int32_t i = 0; i < plan->threads; i++) {
+        one->model += bench->workers[i].model_seconds / plan->threads;
+        one->search += bench->workers[i].search_seconds / plan->threads;
+        one->rows += (double)bench->workers[i].n_rows / plan->len;
+    }
+    return true;
+}
+
+/* --- preparation --- */
+
+/* Everything but the model, empty, so that it can be closed from here on. */
+static void prepare(decode_bench *bench)
+{
+    const bench_plan *const plan = bench->plan;
+    bench->n_cases = bench_n_cases(plan);
+    bench->cases = bench_zeroed(bench->n_cases, sizeof *bench->cases);
+    for (size_t i = 0; i < bench->n_cases; i++) {
+        bench->cases[i].seconds =
+            bench_zeroed((size_t)plan->repeats, sizeof *bench->cases[i].seconds);
+        bench->cases[i].fastest = INFINITY;
+    }
+    bench->workers = bench_zeroed((size_t)plan->threads, sizeof *bench->workers);
+}
+
+static void close_bench(decode_bench *bench)
+{
+    for (int32_t i = 0; i < bench->plan->threads; i++)
+        bench_worker_close(&bench->workers[i]);
+    for (size_t c = 0; c < bench->n_cases; c++)
+        free(bench->cases[c].seconds);
+    free(bench->workers);
+    free(bench->cases);
+    sb_model_close(bench->model);
+}
+
+/* What the model itself limits. */
+static int check_limits(const decode_bench *bench)
+{
+    const sb_model_info *const info = sb_model_get_info(bench->model);
+    const bench_plan *const plan = bench->plan;
+    if (info->max_len > 0 && plan->len > info->max_len)
+        return cli_usage("bench", "--len is %d; this model's sequences have at most %d tokens",
+                         plan->len, info->max_len);
+    for (size_t i = 0; i < plan->n_ks; i++)
+        if (info->max_rows > 0 && (int64_t)plan->ks[i] * plan->batch > info->max_rows)
+            return cli_usage("bench",
+                             "-k %d for %d inputs at once is more than the %d rows of "
+                             "this model",
+                             plan->ks[i], plan->batch, info->max_rows);
+    return EXIT_FINE;
+}
+
+/* --- output --- */
+
+static const char *file_name(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static void write_titles(output *out, const decode_bench *bench)
+{
+    const bench_plan *const plan = bench->plan;
+    const sb_model_info *const info = sb_model_get_info(bench->model);
+    bench_write_machine(out, plan->threads);
+    output_format(out, "; repeats %d\n", plan->repeats);
+    output_format(out, "%s, %s, vocabulary %d, opened in %.0f ms; ", bench->file_name, info->kind,
+                  info->vocab_size, 1e3 * bench->open_seconds);
+    if (info->needs_input)
+        output_format(out, "sources of %d tokens; ", plan->source_len);
+    else
+        output_text(out, "no source: the empty prefix; ");
+    output_format(out, "%d tokens\n", plan->len);
+    output_text(out, "milliseconds a step: smallest and median; of the smallest, the model's and "
+                     "the search's\n"
+                     "method         k  batch   rows/step   step ms    median     model    search"
+                     "  begin ms  tokens/s\n");
+}
+
+static void write_case(output *out, const decode_bench *bench, size_t i)
+{
+    bench_case *const one = &bench->cases[i];
+    const bench_plan *const plan = bench->plan;
+    const sb_model_info *const info = sb_model_get_info(bench->model);
+    const double per_step = 1e3 / plan->len;
+    const double median = per_step * bench_median(one->seconds, plan->repeats);
+    const char *const method = sb_method_name(bench_method_of(plan, i));
+    const int32_t k = bench_k_of(plan, i);
+    const double sequences = (double)k * plan->batch * plan->threads;
+    const double tokens = sequences * plan->len / one->fastest;
+    if (!plan->json) {
+        output_format(out, "%-10s %5d %6d %11.1f %9.3f %9.3f %9.3f %9.3f %9.3f %9.0f\n", method, k,
+                      plan->batch, one->rows, per_step * one->fastest, median,
+                      per_step * one->model, per_step * one->search, 1e3 * one->begin, tokens);
+        return;
+    }
+    const bench_number numbers[] = {
+        {"vocab", info->vocab_size},
+        {"k", k},
+        {"batch", plan->batch},
+        {"threads", plan->threads},
+        {"source_len", info->needs_input ? plan->source_len : 0},
+        {"len", plan->len},
+        {"temperature", plan->temperature},
+        {"repeats", plan->repeats},
+        {"step_ms", per_step * one->fastest},
+        {"step_ms_median", median},
+        {"model_ms", per_step * one->model},
+        {"search_ms", per_step * one->search},
+        {"begin_ms", 1e3 * one->begin},
+        {"rows_per_step", one->rows},
+        {"tokens_per_second", tokens},
+        {"open_ms", 1e3 * bench->open_seconds},
+        {"peak_mib", bench_peak_mib()},
+    };
+    output_text(out, "{\"program\":\"sbeam\"");
+    output_key(out, "model");
+    output_json_string(out, bench->file_name, strlen(bench->file_name));
+    output_key(out, "method");
+    output_json_string(out, method, strlen(method));
+    bench_write_numbers(out, numbers, sizeof numbers / sizeof *numbers);
+    output_text(out, "}\n");
+}
+
+static bool write_all(const decode_bench *bench)
+{
+    output out = {0};
+    if (!bench->plan->json)
+        write_titles(&out, bench);
+    for (size_t c = 0; c < bench->n_cases; c++)
+        write_case(&out, bench, c);
+    if (!bench->plan->json)
+        output_format(&out, "peak memory %.0f MiB\n", bench_peak_mib());
+    const bool written = output_flush(&out);
+    output_free(&out);
+    return written;
+}
+
+static bool measure(decode_bench *bench)
+{
+    for (int32_t i = 0; i < bench->plan->threads; i++)
+        if (bench_worker_open(&bench->workers[i], bench->model, bench->plan, &bench->err) != SB_OK)
+            return false;
+    for (int32_t repeat = -1; repeat < bench->plan->repeats; repeat++)
+        for (size_t c = 0; c < bench->n_cases; c++)
+            if (!run_round(bench, c, repeat))
+                return false;
+    return true;
+}
+
+int bench_decode(const bench_plan *plan)
+{
+    char *const path = model_path_find("bench", plan->model);
+    if (path == NULL)
+        return EXIT_USAGE;
+    decode_bench bench = {.plan = plan, .file_name = file_name(path)};
+    const double start = bench_now();
+    int code = cli_open_model("bench", path, NULL, &bench.model);
+    if (code != EXIT_FINE)
+        goto done;
+    bench.open_seconds = bench_now() - start;
+    prepare(&bench);
+    code = check_limits(&bench);
+    if (code == EXIT_FINE && sb_model_set_pretokenized(bench.model, true, &bench.err) != SB_OK)
+        code = cli_error("bench", &bench.err);
+    if (code == EXIT_FINE && !measure(&bench))
+        code = cli_failure("bench", "%s", bench.err.message);
+    if (code == EXIT_FINE && !write_all(&bench))
+        code = EXIT_FAILED;
+    close_bench(&bench);
+
+done:
+    free(path);
+    return code;
+}

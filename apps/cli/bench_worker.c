@@ -1,0 +1,176 @@
+/* The loop of decoder.h as a host would write it, with the model's time and the search's told
+ * apart.
+ *
+ * min_len = max_len = len bans every earlier end, so that k rows stay alive from the second step
+ * on; the first has one row per input. */
+#include "cli/bench_worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/cli.h"
+
+size_t bench_n_cases(const bench_plan *plan)
+{
+    return plan->n_methods * plan->n_ks;
+}
+
+sb_method bench_method_of(const bench_plan *plan, size_t i)
+{
+    return plan->methods[i % plan->n_methods];
+}
+
+int32_t bench_k_of(const bench_plan *plan, size_t i)
+{
+    return plan->ks[i / plan->n_methods];
+}
+
+/* --- inputs --- */
+
+/* Words for input number `input`, blanks between; they differ between inputs, and those that the
+ * model does not know are unknown tokens to it. Empty for models that need no input. */
+static char *make_text(const bench_worker *worker, uint64_t input)
+{
+    const sb_model_info *const info = sb_model_get_info(worker->model);
+    const int32_t n = info->needs_input ? worker->plan->source_len - 1 : 0;
+    const uint64_t span = info->vocab_size > 4 ? (uint64_t)info->vocab_size - 4 : 1;
+    enum { LONGEST = 12 }; /* " w2147483647" */
+    char *const text = cli_realloc(NULL, (size_t)n + 1, LONGEST);
+    size_t size = 0;
+    text[0] = '\0';
+    for (int32_t i = 0; i < n; i++) {
+        const uint64_t id = 4 + (input * 7919 + (uint64_t)i * 127) % span;
+        size += (size_t)snprintf(text + size, LONGEST + 1, "%sw%llu", i > 0 ? " " : "",
+                                 (unsigned long long)id);
+    }
+    return text;
+}
+
+void bench_worker_prepare(bench_worker *worker, size_t i, uint64_t first_input)
+{
+    worker->current = i;
+    worker->first_input = first_input;
+    worker->model_seconds = worker->search_seconds = 0;
+    worker->n_rows = 0;
+    for (int32_t j = 0; j < worker->plan->batch; j++) {
+        free(worker->texts[j]);
+        worker->texts[j] = make_text(worker, first_input + (uint64_t)j);
+    }
+}
+
+/* --- a round --- */
+
+void *bench_worker_begin(void *argument)
+{
+    bench_worker *const worker = argument;
+    for (int32_t i = 0; i < worker->plan->batch && worker->status == SB_OK; i++) {
+        const sb_job job = {.stream = worker->first_input + (uint64_t)i};
+        int32_t slot = 0;
+        worker->status =
+            sb_decoder_add(worker->decoders[worker->current], &job, &slot, &worker->err);
+        if (worker->status == SB_OK)
+            worker->status = sb_session_begin(worker->session, slot, worker->texts[i],
+                                              strlen(worker->texts[i]), &worker->err);
+    }
+    return NULL;
+}
+
+/* One step of the model, then one of the search. */
+static sb_status step(bench_worker *worker, sb_decoder *decoder)
+{
+    const sb_model_info *const info = sb_model_get_info(worker->model);
+    const int32_t *parent, *token, *input;
+    const int32_t n = sb_decoder_rows(decoder, &parent, &token, &input);
+    const size_t vocab = (size_t)info->vocab_size;
+    if ((size_t)n > worker->rows_capacity) {
+        const size_t element = info->row_type == SB_ROW_FLOAT ? sizeof(float) : sizeof(double);
+        worker->rows = cli_realloc(worker->rows, (size_t)n, vocab * element);
+        worker->rows_capacity = (size_t)n;
+    }
+    const double start = bench_now();
+    sb_status status =
+        sb_session_step(worker->session, n, parent, token, input, worker->rows, &worker->err);
+    const double middle = bench_now();
+    if (status == SB_OK)
+        status = sb_decoder_advance(decoder, worker->rows, vocab, &worker->err);
+    worker->model_seconds += middle - start;
+    worker->search_seconds += bench_now() - middle;
+    worker->n_rows += (uint64_t)n;
+    return status;
+}
+
+void *bench_worker_run(void *argument)
+{
+    bench_worker *const worker = argument;
+    sb_decoder *const decoder = worker->decoders[worker->current];
+    while (worker->status == SB_OK && !sb_decoder_done(decoder))
+        worker->status = step(worker, decoder);
+    int32_t slot;
+    while (worker->status == SB_OK && (slot = sb_decoder_finished(decoder)) >= 0)
+        worker->status = sb_decoder_take(decoder, slot, worker->result, &worker->err);
+    return NULL;
+}
+
+/* --- opening and closing --- */
+
+static bool is_leaf(void *user, int32_t row, int32_t token)
+{
+    const bench_worker *const worker = user;
+    return sb_session_is_leaf(worker->session, row, token);
+}
+
+static sb_status open_decoder(bench_worker *worker, size_t i, sb_error *err)
+{
+    const sb_model_info *const info = sb_model_get_info(worker->model);
+    const bench_plan *const plan = worker->plan;
+    sb_config config;
+    sb_config_default(&config);
+    config.method = bench_method_of(plan, i);
+    config.k = bench_k_of(plan, i);
+    config.temperature = plan->temperature;
+    config.kappa = config.method != SB_METHOD_SBS; /* SBS: k rows, no further one */
+    config.min_len = config.max_len = plan->len;
+    config.seed = 1;
+    const sb_decoder_spec spec = {
+        .vocab_size = info->vocab_size,
+        .eos = info->eos,
+        .row_type = info->row_type,
+        .max_slots = plan->batch,
+        .max_rows = info->max_rows / plan->batch,
+        .user = worker,
+        .is_leaf = sb_model_has_leaves(worker->model) ? is_leaf : NULL,
+    };
+    return sb_decoder_open(&worker->decoders[i], &spec, &config, err);
+}
+
+sb_status bench_worker_open(bench_worker *worker, const sb_model *model, const bench_plan *plan,
+                            sb_error *err)
+{
+    const size_t n_cases = bench_n_cases(plan);
+    worker->model = model;
+    worker->plan = plan;
+    worker->texts = bench_zeroed((size_t)plan->batch, sizeof *worker->texts);
+    worker->decoders = bench_zeroed(n_cases, sizeof *worker->decoders);
+    sb_status status = sb_result_open(&worker->result, err);
+    if (status == SB_OK)
+        status = sb_session_open(&worker->session, model, plan->batch, err);
+    for (size_t i = 0; i < n_cases && status == SB_OK; i++)
+        status = open_decoder(worker, i, err);
+    return status;
+}
+
+void bench_worker_close(bench_worker *worker)
+{
+    if (worker->plan == NULL)
+        return; /* it was not opened */
+    for (size_t i = 0; i < bench_n_cases(worker->plan); i++)
+        sb_decoder_close(worker->decoders[i]);
+    sb_session_close(worker->session);
+    sb_result_close(worker->result);
+    for (int32_t i = 0; i < worker->plan->batch; i++)
+        free(worker->texts[i]);
+    free(worker->texts);
+    free(worker->decoders);
+    free(worker->rows);
+}

@@ -1,0 +1,43 @@
+/* One thread of `bench decode`: a session, a decoder for each case, and its inputs. */
+#ifndef CLI_BENCH_WORKER_H
+#define CLI_BENCH_WORKER_H
+
+#include "cli/bench.h"
+#include "sbeam/sbeam.h"
+
+typedef struct bench_worker {
+    const sb_model *model;
+    const bench_plan *plan;
+    uint64_t first_input;
+    char **texts; /* (batch), owned */
+    sb_session *session;
+    sb_decoder **decoders; /* one per case */
+    size_t current;        /* the case under way */
+    sb_result *result;
+    void *rows; /* grows in the warm-up */
+    size_t rows_capacity;
+    /* Of the last round. */
+    double model_seconds, search_seconds;
+    uint64_t n_rows;
+    sb_status status;
+    sb_error err;
+} bench_worker;
+
+/* The cases of a plan: each method with each k, the methods side by side. */
+size_t bench_n_cases(const bench_plan *plan);
+sb_method bench_method_of(const bench_plan *plan, size_t i);
+int32_t bench_k_of(const bench_plan *plan, size_t i);
+
+/* Opens what was zeroed before; whether that succeeds or not, it is to be closed. */
+sb_status bench_worker_open(bench_worker *worker, const sb_model *model, const bench_plan *plan,
+                            sb_error *err);
+void bench_worker_close(bench_worker *worker);
+
+/* Gets ready for a round of case i with the inputs from `first_input` on. */
+void bench_worker_prepare(bench_worker *worker, size_t i, uint64_t first_input);
+
+/* The two phases of a round, each for pthread_create; worker->status says how they went. */
+void *bench_worker_begin(void *worker);
+void *bench_worker_run(void *worker);
+
+#endif
