@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "model/safetensors.h"
 #include "text/utf8.h"
 
 static const model_backend *const backends[] = {
@@ -58,6 +59,11 @@ static sb_status fail_unknown(const char *name, const char *head, size_t size, s
         if (size >= strangers[i].size && memcmp(head, strangers[i].magic, strangers[i].size) == 0)
             return status_fail(err, SB_ERR_FORMAT, "%s: expected a model, found %s", name,
                                strangers[i].advice);
+#ifndef SBEAM_HAVE_NN
+    if (safetensors_probe(head, size))
+        return status_fail(err, SB_ERR_FORMAT,
+                           "%s: a neural model, and this build of sbeam is without them", name);
+#endif
     char expected[300] = "";
     for (size_t i = 0; i < N_BACKENDS; i++)
         append(expected, sizeof expected, ", ", backends[i]->expected);
