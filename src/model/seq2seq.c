@@ -159,6 +159,7 @@ static sb_status begin(void *opened, int32_t input, const char *text, size_t siz
 {
     session *const s = opened;
     int32_t *ids = NULL, n = 0;
+    s->has_begun[input] = false;
     sb_status status = encode_source(s->model, text, size, &ids, &n, err);
     if (status != SB_OK)
         return status;

@@ -9,7 +9,7 @@
 /* Where things lie in the encoder's memory; all are (n, ...). */
 struct buffers {
     float *embedded; /* (n, embedding) */
-    float *window;   /* (n, kernel * in) of the widest layer */
+    float *window;   /* (n, kernel * in) of the widest layer, at least (n, embedding) */
     float *gates;    /* (n, 2 * width) of the widest layer */
     float *residual; /* (n, width) of the widest layer */
     float *inputs;   /* the input of each layer in turn, and the last one's output */
@@ -28,12 +28,12 @@ void fconv_source_close(fconv_source *source)
     *source = (fconv_source){0};
 }
 
-/* Adds `count` floats a place to what is needed; the sizes of layers come from tensors that exist,
- * so their sums fit. */
+/* Room for n places. The sizes of layers come from tensors that exist, so their sums fit. */
 static sb_status reserve(const fconv_half *half, fconv_encoder *encoder, size_t n,
                          struct buffers *b, sb_error *err)
 {
-    size_t window = 0, width = 0, inputs = half->layers[0].in;
+    size_t window = half->embedding; /* an embedding is put together there */
+    size_t width = 0, inputs = half->layers[0].in;
     for (int32_t i = 0; i < half->n_layers; i++) {
         const fconv_layer *const layer = &half->layers[i];
         if (layer->kernel * layer->in > window)
