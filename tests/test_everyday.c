@@ -1,0 +1,151 @@
+/* The shipped translation model on a hundred sentences: the same draws whatever the batch and the
+ * threads, no sequence twice, and no empty best translation. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "draw_check.h"
+#include "nn/gemm.h"
+
+enum { N_SENTENCES = 100, LINE_SIZE = 300 };
+
+static const char model_path[] = TEST_DATA "/../../models/enfr-everyday.safetensors";
+static char lines[N_SENTENCES][LINE_SIZE];
+static sb_input inputs[N_SENTENCES];
+static sb_model *model;
+
+static int open_everything(void **state)
+{
+    (void)state;
+    FILE *const file = fopen(TEST_DATA "/enfr-everyday/sources.txt", "r");
+    if (file == NULL)
+        return -1;
+    for (size_t i = 0; i < N_SENTENCES; i++) {
+        if (fgets(lines[i], LINE_SIZE, file) == NULL)
+            return -1;
+        inputs[i] = (sb_input){lines[i], strcspn(lines[i], "\n"), i, NULL};
+    }
+    fclose(file);
+    sb_error err;
+    if (sb_model_open(&model, model_path, &err) == SB_OK)
+        return 0;
+    print_message("%s\n", err.message);
+    return -1;
+}
+
+static int close_everything(void **state)
+{
+    (void)state;
+    sb_model_close(model);
+    return 0;
+}
+
+static void draw_sentences(const sb_config *config, int32_t threads, int32_t batch,
+                           sb_result **results)
+{
+    sb_plan plan;
+    sb_error err = {SB_OK, ""};
+    sb_plan_default(&plan);
+    plan.threads = threads;
+    plan.batch = batch;
+    for (size_t i = 0; i < N_SENTENCES; i++)
+        assert_int_equal(sb_result_open(&results[i], NULL), SB_OK);
+    if (sb_draw_batch(model, inputs, N_SENTENCES, config, &plan, results, &err) != SB_OK)
+        fail_msg("%s", err.message);
+}
+
+static void close_results(sb_result **results)
+{
+    for (size_t i = 0; i < N_SENTENCES; i++)
+        sb_result_close(results[i]);
+}
+
+static bool is_same(const sb_sequence *a, const sb_sequence *b)
+{
+    return a->n_tokens == b->n_tokens &&
+           memcmp(a->tokens, b->tokens, (size_t)a->n_tokens * sizeof *a->tokens) == 0;
+}
+
+/* With a product whose rows do not see each other, to the bit; else up to its rounding. */
+static void compare(const sb_result *a, const sb_result *b)
+{
+    if (gemm_best_way() == GEMM_PACKED) {
+        assert_same_results(a, b);
+        return;
+    }
+    assert_int_equal(a->n_sequences, b->n_sequences);
+    for (int32_t i = 0; i < a->n_sequences; i++) {
+        assert_true(is_same(&a->sequences[i], &b->sequences[i]));
+        assert_true(fabs(a->sequences[i].g - b->sequences[i].g) <= 1e-4);
+    }
+}
+
+static void batches_and_threads_agree(void **state)
+{
+    (void)state;
+    static const int32_t plans[][2] = {{1, 16}, {2, 1}, {2, 16}};
+    sb_config config = config_of(SB_METHOD_SBS, 10);
+    config.temperature = 0.3;
+    config.seed = 7;
+    sb_result *alone[N_SENTENCES], *results[N_SENTENCES];
+    draw_sentences(&config, 1, 1, alone);
+    for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
+        draw_sentences(&config, plans[p][0], plans[p][1], results);
+        for (size_t i = 0; i < N_SENTENCES; i++)
+            compare(alone[i], results[i]);
+        close_results(results);
+    }
+    for (size_t s = 0; s < N_SENTENCES; s++) {
+        assert_int_equal(alone[s]->n_sequences, 10);
+        for (int32_t i = 0; i < 10; i++)
+            for (int32_t j = 0; j < i; j++)
+                assert_false(is_same(&alone[s]->sequences[i], &alone[s]->sequences[j]));
+    }
+    close_results(alone);
+}
+
+static void best_translations_are_not_empty(void **state)
+{
+    (void)state;
+    const sb_config config = config_of(SB_METHOD_BEAM, 5);
+    sb_result *results[N_SENTENCES];
+    draw_sentences(&config, 1, 16, results);
+    for (size_t i = 0; i < N_SENTENCES; i++)
+        assert_true(results[i]->sequences[0].n_tokens > 0);
+    close_results(results);
+}
+
+static void text_comes_back(void **state)
+{
+    (void)state;
+    static const char french[] = "Où est la gare ?";
+    sb_error err;
+    int32_t *tokens, n;
+    char *text;
+    assert_int_equal(sb_model_encode(model, french, strlen(french), &tokens, &n, &err), SB_OK);
+    assert_int_equal(sb_model_decode(model, tokens, n, &text, &err), SB_OK);
+    assert_string_equal(text, french);
+    sb_free(text);
+    sb_free(tokens);
+}
+
+int main(void)
+{
+    if (access(model_path, R_OK) != 0) {
+        printf("skipped: %s is not there\n", model_path);
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches_and_threads_agree),
+        cmocka_unit_test(best_translations_are_not_empty),
+        cmocka_unit_test(text_comes_back),
+    };
+    return cmocka_run_group_tests(tests, open_everything, close_everything);
+}
