@@ -41,9 +41,10 @@ class Model:
         return F.linear(x, self.w[name + '.weight'], self.w[name + '.bias'])
 
     def residual(self, side, i, layer, outputs):
-        if layer['residual'] == 0:
+        residual = layer.get('residual', 1)
+        if residual == 0:
             return None
-        x = outputs[-layer['residual']]
+        x = outputs[-residual]
         name = f'{side}.layers.{i}.residual'
         return self.linear(name, x) if name + '.weight' in self.w else x
 
@@ -94,7 +95,7 @@ class Model:
             state['windows'][i] = window[:, 1:]
             conv = self.w[name + '.conv.weight'].flatten(1)
             h = F.glu(F.linear(window.flatten(1), conv, self.w[name + '.conv.bias']), 1)
-            if layer['attention']:
+            if layer.get('attention'):
                 h = self.attend(name, h, embedded, state)
             residual = self.residual('decoder', i, layer, outputs)
             x = h if residual is None else (h + residual) * HALF

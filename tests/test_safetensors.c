@@ -68,7 +68,6 @@ static void walk(const safetensors *f, bytes file)
             tensor_read(t, n - 1, 1, &last);
     }
     assert_true(total + 8 <= file.size);
-    assert_int_equal(safetensors_size(f), file.size);
 }
 
 static const char two_tensors[] =
@@ -253,6 +252,8 @@ static void test_sizes_refused(void **state)
     check_refused((bytes){file, 10}, "expected a header of 2 to 100000000 bytes, found 100000001");
     memset(file, 0xff, 8);
     check_refused((bytes){file, 10}, "bytes, found 18446744073709551615");
+    uint8_t packed[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 3}; /* read as a size it is plausible */
+    check_refused((bytes){packed, 10}, "found a gzip file; decompress it first");
 }
 
 static void test_probe(void **state)
@@ -351,7 +352,6 @@ static void test_paths(void **state)
     safetensors *f = NULL;
     assert_int_equal(safetensors_open(&f, path, NULL), SB_OK);
     assert_string_equal(safetensors_name(f), path);
-    assert_int_equal(safetensors_size(f), file.size);
     const tensor *const t = safetensors_find(f, "b");
     float numbers[6];
     unlink(path); /* what is mapped stays */

@@ -23,6 +23,9 @@ def read_checkpoint(path):
         raise modelfile.FileError(f'{path}: no "model" inside; expected a checkpoint of fairseq')
     arrays = {name: array for name, array in state['model'].items() if isinstance(array, np.ndarray)}
     args = state.get('args')
+    if args is None and isinstance(state.get('cfg'), dict):  # since version 0.10
+        args = state['cfg'].get('model')
+        args = argparse.Namespace(**args) if isinstance(args, dict) else args
     if not isinstance(args, argparse.Namespace):
         print(f'{path}: no arguments inside; every layer is taken to have the usual residual', file=sys.stderr)
         args = None

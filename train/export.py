@@ -25,8 +25,7 @@ ABOUT = {
     'name': 'enfr-everyday',
     'languages': 'English to French',
     'licence': 'CC BY 2.0 FR',
-    'attribution': 'sentences of Tatoeba (tatoeba.org), CC BY 2.0 FR, by way of manythings.org/anki '
-                   'and the Tatoeba Challenge',
+    'attribution': 'tatoeba.org, manythings.org/anki, Tatoeba Challenge',
 }
 # What no translation may contain. The unknown mark is among them: it stands for nothing that could be printed. One
 # target of 300 had it in training, mostly for rare letters of names and for digits.

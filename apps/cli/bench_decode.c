@@ -122,6 +122,11 @@ static int check_limits(const decode_bench *bench)
 {
     const sb_model_info *const info = sb_model_get_info(bench->model);
     const bench_plan *const plan = bench->plan;
+    if (sb_model_has_leaves(bench->model))
+        return cli_usage("bench",
+                         "a model of kind '%s' ends where it ends; decode needs one whose "
+                         "sequences can have --len tokens",
+                         info->kind);
     if (info->max_len > 0 && plan->len > info->max_len)
         return cli_usage("bench", "--len is %d; this model's sequences have at most %d tokens",
                          plan->len, info->max_len);

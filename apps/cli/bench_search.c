@@ -172,7 +172,8 @@ int bench_search(bool json)
                 sb_error err = {SB_OK, ""};
                 if (measure(ks[i], vocabs[j], temperatures[t], logits, &times, &err) != SB_OK)
                     code = cli_error("bench", &err);
-                write_case(&out, json, ks[i], vocabs[j], temperatures[t], &times);
+                else
+                    write_case(&out, json, ks[i], vocabs[j], temperatures[t], &times);
                 if (!output_flush(&out))
                     code = EXIT_FAILED;
             }

@@ -5,7 +5,6 @@
  * on; the first has one row per input. */
 #include "cli/bench_worker.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,22 +27,28 @@ int32_t bench_k_of(const bench_plan *plan, size_t i)
 
 /* --- inputs --- */
 
-/* Words for input number `input`, blanks between; they differ between inputs, and those that the
- * model does not know are unknown tokens to it. Empty for models that need no input. */
+/* Tokens of the model for input number `input`, blanks between; they differ between inputs. Words
+ * of the output that a source vocabulary does not have are unknown tokens to it. Empty for models
+ * that need no input. */
 static char *make_text(const bench_worker *worker, uint64_t input)
 {
     const sb_model_info *const info = sb_model_get_info(worker->model);
     const int32_t n = info->needs_input ? worker->plan->source_len - 1 : 0;
     const uint64_t span = info->vocab_size > 4 ? (uint64_t)info->vocab_size - 4 : 1;
-    enum { LONGEST = 12 }; /* " w2147483647" */
-    char *const text = cli_realloc(NULL, (size_t)n + 1, LONGEST);
+    char *text = cli_realloc(NULL, 1, 1);
     size_t size = 0;
-    text[0] = '\0';
     for (int32_t i = 0; i < n; i++) {
         const uint64_t id = 4 + (input * 7919 + (uint64_t)i * 127) % span;
-        size += (size_t)snprintf(text + size, LONGEST + 1, "%sw%llu", i > 0 ? " " : "",
-                                 (unsigned long long)id);
+        const char *const token = sb_model_token_text(worker->model, (int32_t)id);
+        const char *const word = token != NULL ? token : "word";
+        const size_t word_size = strlen(word);
+        text = cli_realloc(text, size + word_size + 2, 1);
+        if (i > 0)
+            text[size++] = ' ';
+        memcpy(text + size, word, word_size);
+        size += word_size;
     }
+    text[size] = '\0';
     return text;
 }
 

@@ -221,8 +221,8 @@ int cmd_bench(int argc, char **argv)
         return cli_usage("bench", "expected what to measure: search or decode");
     plan.json = parsed.format == 1;
     if (strcmp(what, "search") == 0) {
-        if (any_own || parsed.model != NULL || parsed.threads != 1 ||
-            options_has(&parsed, "temperature"))
+        if (any_own || parsed.model != NULL || parsed.pretokenized || parsed.marker != NULL ||
+            parsed.threads != 1 || options_has(&parsed, "temperature"))
             return cli_usage("bench", "'search' takes no option but --format");
         return bench_search(plan.json);
     }

@@ -37,17 +37,11 @@ typedef struct fact_list {
     size_t n_facts;
 } fact_list;
 
-static char *copy_text(const char *text)
-{
-    const size_t size = strlen(text) + 1;
-    return memcpy(cli_realloc(NULL, size, 1), text, size);
-}
-
 static void add_fact(void *user, const char *name, const char *value)
 {
     fact_list *const list = user;
     list->facts = cli_realloc(list->facts, list->n_facts + 1, sizeof(*list->facts));
-    list->facts[list->n_facts++] = (fact){copy_text(name), copy_text(value)};
+    list->facts[list->n_facts++] = (fact){cli_copy_text(name), cli_copy_text(value)};
 }
 
 /* Whether the text is a number as JSON writes it. */
@@ -75,18 +69,21 @@ static bool is_json_number(const char *text)
     return *text == '\0';
 }
 
+/* Names, like values, may come from the file. */
 static void put_text(output *out, const fact_list *list)
 {
     const bool unicode = utf_is_locale();
     size_t widest = 0;
     for (size_t i = 0; i < list->n_facts; i++) {
-        const size_t width = strlen(list->facts[i].name);
+        const char *const name = list->facts[i].name;
+        const size_t width = utf_text_width(name, strlen(name));
         widest = width > widest ? width : widest;
     }
     for (size_t i = 0; i < list->n_facts; i++) {
-        output_text(out, list->facts[i].name);
-        output_repeat(out, " ", widest + 2 - strlen(list->facts[i].name));
-        utf_put_cut(out, list->facts[i].value, strlen(list->facts[i].value), SIZE_MAX, unicode);
+        const char *const name = list->facts[i].name, *const value = list->facts[i].value;
+        const size_t width = utf_put_cut(out, name, strlen(name), SIZE_MAX, unicode);
+        output_repeat(out, " ", widest + 2 - width);
+        utf_put_cut(out, value, strlen(value), SIZE_MAX, unicode);
         output_char(out, '\n');
     }
 }
@@ -95,10 +92,13 @@ static void put_json(output *out, const fact_list *list)
 {
     output_char(out, '{');
     for (size_t i = 0; i < list->n_facts; i++) {
-        const char *const value = list->facts[i].value;
+        const char *const name = list->facts[i].name, *const value = list->facts[i].value;
         for (char *p = list->facts[i].name; *p != '\0'; p++)
             *p = *p == ' ' ? '_' : *p;
-        output_key(out, list->facts[i].name);
+        if (i > 0)
+            output_char(out, ',');
+        output_json_string(out, name, strlen(name));
+        output_char(out, ':');
         if (is_json_number(value) || strcmp(value, "true") == 0 || strcmp(value, "false") == 0)
             output_text(out, value);
         else

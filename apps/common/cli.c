@@ -62,6 +62,12 @@ void *cli_realloc(void *memory, size_t n, size_t size)
     return bigger;
 }
 
+char *cli_copy_text(const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    return memcpy(cli_realloc(NULL, size, 1), text, size);
+}
+
 int cli_open_model(const char *command, const char *path, const char *marker, sb_model **model)
 {
     char *const found = model_path_find(command, path);

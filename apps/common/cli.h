@@ -26,6 +26,8 @@ int cli_error(const char *command, const sb_error *err);
 
 /* realloc that ends the program with a message when there is no memory. */
 void *cli_realloc(void *memory, size_t n, size_t size);
+/* A copy of a text in memory of that kind, the caller's to free. */
+char *cli_copy_text(const char *text);
 
 /* Opens the model at `path`, or where that is NULL the one of model_path_find, with a marker of
  * subword pieces or NULL. Returns EXIT_FINE and *model, the caller's to close, or the exit code

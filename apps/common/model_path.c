@@ -20,12 +20,6 @@ typedef struct places {
     size_t n;
 } places;
 
-static char *copy_text(const char *text)
-{
-    const size_t size = strlen(text) + 1;
-    return memcpy(cli_realloc(NULL, size, 1), text, size);
-}
-
 /* Adds `folder`/`below`, unless it is there or too long to be a path. */
 static void add_place(places *p, const char *folder, const char *below)
 {
@@ -93,9 +87,13 @@ static void refuse(const char *command, const places *p)
 
 char *model_path_find(const char *command, const char *given)
 {
+    if (given != NULL && *given == '\0') {
+        cli_usage(command, "the name of the model's file is empty");
+        return NULL;
+    }
     const char *const path = given != NULL ? given : getenv("SBEAM_MODEL");
     if (path != NULL && *path != '\0')
-        return copy_text(path);
+        return cli_copy_text(path);
     places *const p = cli_realloc(NULL, 1, sizeof(*p));
     p->n = 0;
     gather_places(p);

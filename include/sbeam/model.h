@@ -80,7 +80,8 @@ typedef struct sb_model_ops {
 } sb_model_ops;
 
 /* Opens a model file; its content, not its name, decides what it is. On success *model is the
- * caller's to close; on failure it is not written. */
+ * caller's to close; on failure it is not written. A neural model's file stays mapped into memory:
+ * it must not be changed or cut short while the model is open. */
 SB_API sb_status sb_model_open(sb_model **model, const char *path, sb_error *err);
 
 /* Wraps a table of your own. ops and info are copied; self belongs to the model from success on
@@ -100,7 +101,8 @@ SB_API bool sb_model_has_own_text(const sb_model *model);
 SB_API void sb_model_describe(const sb_model *model, sb_describe_fn say, void *user);
 
 /* Sets the mark at the end of a subword piece that joins it to the next, such as "@@" (NULL: none,
- * the default): sb_model_decode then takes "@@ " out. Before the model is shared by threads. */
+ * the default): sb_model_decode then takes "@@ " out, but for models with text of their own
+ * (sb_model_has_own_text). Before the model is shared by threads. */
 SB_API sb_status sb_model_set_marker(sb_model *model, const char *marker, sb_error *err);
 
 /* With it, text is the model's own tokens separated by blanks, in inputs and outputs; without it

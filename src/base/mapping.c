@@ -4,24 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/status.h"
-
-enum { LONGEST_NAME = MAPPING_NAME_SIZE - 4 }; /* "..." and the terminator */
-
-void mapping_name(char name[MAPPING_NAME_SIZE], const char *path)
-{
-    const size_t size = strlen(path);
-    size_t skip = size > LONGEST_NAME ? size - LONGEST_NAME : 0;
-    while (skip > 0 && ((unsigned char)path[skip] & 0xc0) == 0x80) /* a whole first character */
-        skip++;
-    snprintf(name, MAPPING_NAME_SIZE, "%s%s", skip > 0 ? "..." : "", path + skip);
-}
 
 /* Says what a file that cannot be mapped is. */
 static sb_status fail_kind(const char *name, mode_t mode, sb_error *err)
@@ -57,8 +45,8 @@ static sb_status map_file(mapping *map, int fd, const char *name, sb_error *err)
 
 sb_status mapping_open(mapping *map, const char *path, sb_error *err)
 {
-    char name[MAPPING_NAME_SIZE];
-    mapping_name(name, path);
+    char name[STATUS_NAME_SIZE];
+    status_name(name, path);
     /* Without O_NONBLOCK, opening a pipe would wait for somebody to write to it. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)

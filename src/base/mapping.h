@@ -7,8 +7,6 @@
 
 #include "sbeam/error.h"
 
-enum { MAPPING_NAME_SIZE = 204 };
-
 typedef struct mapping {
     const uint8_t *data; /* NULL when the file is empty */
     size_t size;
@@ -20,9 +18,5 @@ typedef struct mapping {
 sb_status mapping_open(mapping *map, const char *path, sb_error *err);
 /* Releases the memory; a zeroed mapping is fine. */
 void mapping_close(mapping *map);
-
-/* A path for messages: of a long one "..." and its last 200 bytes, so that there is room for what
- * is wrong with it. */
-void mapping_name(char name[MAPPING_NAME_SIZE], const char *path);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Length of the well-formed UTF-8 character at p that is fit for a terminal; 0: there is none. */
 static int printable_size(const unsigned char *p)
@@ -51,6 +52,16 @@ sb_status sb_error_set(sb_error *err, sb_status status, const char *format, ...)
 sb_status status_no_memory(sb_error *err)
 {
     return status_fail(err, SB_ERR_MEMORY, "not enough memory");
+}
+
+void status_name(char name[STATUS_NAME_SIZE], const char *path)
+{
+    enum { LONGEST = STATUS_NAME_SIZE - 4 }; /* "..." and the terminator */
+    const size_t size = strlen(path);
+    size_t skip = size > LONGEST ? size - LONGEST : 0;
+    while (skip > 0 && ((unsigned char)path[skip] & 0xc0) == 0x80) /* a whole first character */
+        skip++;
+    snprintf(name, STATUS_NAME_SIZE, "%s%s", skip > 0 ? "..." : "", path + skip);
 }
 
 const char *sb_status_name(sb_status status)

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "model/safetensors.h"
 #include "text/utf8.h"
+#include "text/words.h"
 
 static const model_backend *const backends[] = {
     &tree_backend,
@@ -240,32 +241,9 @@ sb_status sb_model_set_pretokenized(sb_model *model, bool on, sb_error *err)
     return SB_OK;
 }
 
-/* The ids of words that are tokens. */
-static sb_status encode_words(const sb_model *model, const char *text, size_t size,
-                              int32_t **tokens, int32_t *n_tokens, sb_error *err)
+static int32_t find_word(const void *model, const char *word, size_t size)
 {
-    int32_t *ids = NULL;
-    size_t n = 0, capacity = 0, position = 0, word_size;
-    const char *word;
-    sb_status status = alloc_reserve(&ids, &capacity, 1, sizeof *ids);
-    while (status == SB_OK && utf8_next_word(text, size, &position, &word, &word_size)) {
-        const int32_t id = sb_model_find_token(model, word, word_size);
-        if (id < 0) {
-            alloc_free(ids);
-            return status_fail(err, SB_ERR_INPUT, "the model has no token '%.*s'",
-                               utf8_excerpt(word, word_size), word);
-        }
-        status = n < INT32_MAX ? alloc_reserve(&ids, &capacity, n + 1, sizeof *ids) : SB_ERR_MEMORY;
-        if (status == SB_OK)
-            ids[n++] = id;
-    }
-    if (status != SB_OK) {
-        alloc_free(ids);
-        return status_no_memory(err);
-    }
-    *tokens = ids;
-    *n_tokens = (int32_t)n;
-    return SB_OK;
+    return sb_model_find_token(model, word, size);
 }
 
 sb_status sb_model_encode(const sb_model *model, const char *text, size_t size, int32_t **tokens,
@@ -274,7 +252,7 @@ sb_status sb_model_encode(const sb_model *model, const char *text, size_t size, 
     if (model == NULL || tokens == NULL || n_tokens == NULL || (text == NULL && size > 0))
         return status_fail(err, SB_ERR_ARGUMENT, "sb_model_encode: an argument is NULL");
     if (model->ops.encode == NULL || model->pretokenized)
-        return encode_words(model, text, size, tokens, n_tokens, err);
+        return words_encode(text, size, find_word, model, "token", tokens, n_tokens, err);
     return model->ops.encode(model->self, text != NULL ? text : "", size, tokens, n_tokens, err);
 }
 

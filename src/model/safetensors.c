@@ -45,7 +45,7 @@ typedef struct entry {
 } entry;
 
 struct safetensors {
-    char name[MAPPING_NAME_SIZE];
+    char name[STATUS_NAME_SIZE];
     mapping map;         /* zeroed where the memory is the caller's */
     const uint8_t *data; /* the whole file */
     size_t size;
@@ -277,6 +277,12 @@ static sb_status find_header(const safetensors *f, size_t *header_size, sb_error
                            "%s: the file is truncated: a safetensors file begins with %d bytes for "
                            "the size of its header, found %zu",
                            f->name, SIZE_BYTES, f->size);
+    if (memcmp(f->data, "\x1f\x8b", 2) == 0 && f->size > SIZE_BYTES && f->data[SIZE_BYTES] != '{')
+        return status_fail(
+            err, SB_ERR_FORMAT,
+            "%s: expected a safetensors file, which can be mapped into memory, found "
+            "a gzip file; decompress it first (gzip -dk)",
+            f->name);
     const uint64_t size = read_size(f->data);
     if (!is_plausible(size))
         return status_fail(err, SB_ERR_FORMAT,
@@ -297,7 +303,7 @@ static sb_status find_header(const safetensors *f, size_t *header_size, sb_error
 
 static sb_status read_file(safetensors *f, sb_error *err)
 {
-    char name[MAPPING_NAME_SIZE + 16];
+    char name[STATUS_NAME_SIZE + 16];
     size_t size = 0;
     sb_status status = find_header(f, &size, err);
     if (status != SB_OK)
@@ -329,7 +335,7 @@ sb_status safetensors_open(safetensors **file, const char *path, sb_error *err)
     safetensors *const f = alloc_zeroed(1, sizeof *f);
     if (f == NULL)
         return status_no_memory(err);
-    mapping_name(f->name, path);
+    status_name(f->name, path);
     const sb_status status = mapping_open(&f->map, path, err);
     if (status != SB_OK) {
         safetensors_close(f);
@@ -346,7 +352,7 @@ sb_status safetensors_open_memory(safetensors **file, const char *name, const vo
     safetensors *const f = alloc_zeroed(1, sizeof *f);
     if (f == NULL)
         return status_no_memory(err);
-    mapping_name(f->name, name);
+    status_name(f->name, name);
     f->data = data;
     f->size = size;
     return finish_open(file, f, err);
@@ -367,9 +373,9 @@ const char *safetensors_name(const safetensors *file)
     return file->name;
 }
 
-size_t safetensors_size(const safetensors *file)
+size_t safetensors_count(const safetensors *file)
 {
-    return file->size;
+    return file->n_entries;
 }
 
 const char *safetensors_metadata(const safetensors *file, const char *key)

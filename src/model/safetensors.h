@@ -26,10 +26,10 @@ sb_status safetensors_open_memory(safetensors **file, const char *name, const vo
 /* Accepts NULL. */
 void safetensors_close(safetensors *file);
 
-/* The path, for messages, shortened as lines_name is. */
+/* The path, for messages, shortened as by status_name. */
 const char *safetensors_name(const safetensors *file);
-/* Bytes of the whole file. */
-size_t safetensors_size(const safetensors *file);
+/* How many tensors there are. */
+size_t safetensors_count(const safetensors *file);
 
 /* The text of an entry of "__metadata__", or NULL. */
 const char *safetensors_metadata(const safetensors *file, const char *key);

@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "model/backend.h"
 #include "nn/gemm.h"
-#include "text/utf8.h"
+#include "text/words.h"
 
 typedef struct session {
     const seq2seq *model;
@@ -34,37 +34,12 @@ static int32_t find_token(const void *self, const char *text, size_t size)
                                : vocab_find(&m->target, text, size);
 }
 
-static int32_t find_source_token(const seq2seq *m, const char *text, size_t size)
+static int32_t find_source_token(const void *self, const char *text, size_t size)
 {
+    const seq2seq *const m = self;
     const int32_t id = m->subwords != NULL ? pieces_find(m->subwords, text, size)
                                            : vocab_find(&m->source, text, size);
     return id >= 0 ? id : m->source_unknown;
-}
-
-/* Words to ids; *ids is the caller's and has room for one more. */
-static sb_status source_words(const seq2seq *m, const char *text, size_t size, int32_t **ids,
-                              int32_t *n_ids, sb_error *err)
-{
-    int32_t *found = NULL;
-    size_t n = 0, capacity = 0, position = 0, word_size;
-    const char *word;
-    sb_status status = alloc_reserve(&found, &capacity, 1, sizeof *found);
-    while (status == SB_OK && utf8_next_word(text, size, &position, &word, &word_size)) {
-        found[n] = find_source_token(m, word, word_size);
-        if (found[n++] < 0) {
-            alloc_free(found);
-            return status_fail(err, SB_ERR_INPUT, "the model has no source token '%.*s'",
-                               utf8_excerpt(word, word_size), word);
-        }
-        status = alloc_reserve(&found, &capacity, n + 1, sizeof *found);
-    }
-    if (status != SB_OK || n >= INT32_MAX) {
-        alloc_free(found);
-        return status_no_memory(err);
-    }
-    *ids = found;
-    *n_ids = (int32_t)n;
-    return SB_OK;
 }
 
 static bool has_subwords(const seq2seq *m)
@@ -90,7 +65,7 @@ static sb_status encode_source(const seq2seq *m, const char *text, size_t size, 
         }
         found = longer;
     } else {
-        status = source_words(m, text, size, &found, &n, err);
+        status = words_encode(text, size, find_source_token, m, "source token", &found, &n, err);
         if (status != SB_OK)
             return status;
     }
@@ -214,13 +189,12 @@ static void describe(const void *self, sb_describe_fn say, void *user)
     const seq2seq *const m = self;
     char number[32];
     snprintf(number, sizeof number, "%zu", count_weights(m));
+    static const char *const known[] = {"name", "languages", "licence", "attribution", "origin"};
     const json_t *const about = json_object_get(m->description.root, "about");
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)about, key, value)
-    {
-        if (json_is_string(value))
-            say(user, key, json_string_value(value));
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const char *const value = json_string_value(json_object_get(about, known[i]));
+        if (value != NULL)
+            say(user, known[i], value);
     }
     say(user, "architecture", m->architecture);
     say(user, "weights", number);

@@ -24,7 +24,7 @@ typedef struct seq2seq {
     vocab source, target; /* then these are */
     bool pretokenized;
     int32_t source_eos, source_unknown; /* unknown: -1 where there is none */
-    int32_t start, eos, unknown;        /* of the target */
+    int32_t start, eos;                 /* of the target */
     int32_t *unused;                    /* (n_unused) target tokens outside the support */
     size_t n_unused;
 } seq2seq;

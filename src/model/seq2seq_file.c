@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/mapping.h"
 #include "base/status.h"
 #include "model/seq2seq.h"
 #include "nn/fconv.h"
@@ -124,6 +123,8 @@ static const struct {
     const char *name;
     sb_status (*open)(seq2seq *m, const weights *w, sb_error *err);
 } architectures[] = {{"fconv", open_fconv}};
+
+enum { N_ARCHITECTURES = sizeof architectures / sizeof architectures[0] };
 
 /* --- text --- */
 
@@ -238,6 +239,7 @@ static sb_status read_special_tokens(seq2seq *m, sb_error *err)
     const part target = {doc, json_object_get(doc->root, "target"), "target"};
     const int32_t last_source = count_tokens(m, "encoder.tokens") - 1;
     const int32_t last = count_tokens(m, "decoder.tokens") - 1;
+    int32_t unknown; /* of the target: checked, though a row gives it like any other token */
     if (!json_is_object(source.object))
         return fail(doc, err, "expected an object with special tokens in", source.name);
     if (!json_is_object(target.object))
@@ -250,7 +252,7 @@ static sb_status read_special_tokens(seq2seq *m, sb_error *err)
     if (status == SB_OK)
         status = read_whole(&target, "eos", 0, last, REQUIRED, &m->eos, err);
     if (status == SB_OK)
-        status = read_whole(&target, "unknown", 0, last, -1, &m->unknown, err);
+        status = read_whole(&target, "unknown", 0, last, -1, &unknown, err);
     return status == SB_OK ? read_unused(m, &target, last, err) : status;
 }
 
@@ -265,7 +267,7 @@ static sb_status read_description(seq2seq *m, sb_error *err)
                            "%s: a safetensors file, but not a model of sbeam's: its metadata has "
                            "no entry \"sbeam\"",
                            name);
-    char title[MAPPING_NAME_SIZE + 16];
+    char title[STATUS_NAME_SIZE + 16];
     json_doc *const doc = &m->description;
     snprintf(title, sizeof title, "%s: description", name);
     sb_status status = json_doc_parse(doc, title, text, strlen(text), err);
@@ -280,9 +282,34 @@ static sb_status read_description(seq2seq *m, sb_error *err)
     return status;
 }
 
+/* Which tensors of the file have been asked for: one that nobody wants has a wrong name, or the
+ * description is of another model. */
+typedef struct reading {
+    const safetensors *file;
+    bool *is_used; /* by number */
+} reading;
+
 static const tensor *find_tensor(const void *file, const char *name)
 {
-    return safetensors_find(file, name);
+    const reading *const r = file;
+    const tensor *const wanted = safetensors_find(r->file, name), *t;
+    const char *found;
+    for (size_t i = 0; wanted != NULL && (t = safetensors_get(r->file, i, &found)) != NULL; i++)
+        if (t == wanted)
+            r->is_used[i] = true;
+    return wanted;
+}
+
+static sb_status check_used(const reading *r, sb_error *err)
+{
+    const char *name;
+    for (size_t i = 0; safetensors_get(r->file, i, &name) != NULL; i++)
+        if (!r->is_used[i] && strcmp(name, "sentencepiece") != 0 &&
+            strcmp(name, "source.dictionary") != 0 && strcmp(name, "target.dictionary") != 0)
+            return status_fail(err, SB_ERR_FORMAT,
+                               "%s: the description has no place for the tensor '%.*s'",
+                               safetensors_name(r->file), utf8_excerpt(name, strlen(name)), name);
+    return SB_OK;
 }
 
 /* Special tokens come after the architecture: another one's may be described otherwise. */
@@ -292,17 +319,25 @@ static sb_status open_network(seq2seq *m, sb_error *err)
     const char *const wanted = json_string_value(json_object_get(doc->root, "architecture"));
     if (wanted == NULL)
         return fail(doc, err, "expected a name in", "architecture");
-    const weights w = {.path = safetensors_name(m->file),
-                       .file = m->file,
-                       .find = find_tensor,
-                       .way = gemm_best_way()};
-    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++)
-        if (strcmp(wanted, architectures[i].name) == 0) {
-            m->architecture = architectures[i].name;
-            const sb_status status = read_special_tokens(m, err);
-            return status == SB_OK ? architectures[i].open(m, &w, err) : status;
-        }
-    return fail(doc, err, "expected the architecture fconv, found", wanted);
+    size_t a = 0;
+    while (a < N_ARCHITECTURES && strcmp(wanted, architectures[a].name) != 0)
+        a++;
+    if (a == N_ARCHITECTURES)
+        return fail(doc, err, "expected the architecture fconv, found", wanted);
+    m->architecture = architectures[a].name;
+    sb_status status = read_special_tokens(m, err);
+    if (status != SB_OK)
+        return status;
+    const reading r = {m->file, alloc_zeroed(safetensors_count(m->file), sizeof *r.is_used)};
+    if (r.is_used == NULL)
+        return status_no_memory(err);
+    const weights w = {
+        .path = safetensors_name(m->file), .file = &r, .find = find_tensor, .way = gemm_best_way()};
+    status = architectures[a].open(m, &w, err);
+    if (status == SB_OK)
+        status = check_used(&r, err);
+    alloc_free(r.is_used);
+    return status;
 }
 
 static sb_status open_file(seq2seq *m, const char *path, const char *name, const void *data,

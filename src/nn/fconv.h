@@ -87,7 +87,7 @@ sb_status fconv_encode(const fconv *net, fconv_encoder *encoder, const int32_t *
 void fconv_encoder_close(fconv_encoder *encoder);
 void fconv_source_close(fconv_source *source);
 
-/* The decoder's half of the table. */
+/* The table, at the end of fconv_step.c. */
 extern const network_ops fconv_ops;
 /* Frees a network that may be half open. */
 void fconv_close(void *self);

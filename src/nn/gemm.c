@@ -1,5 +1,5 @@
 /* See gemm.h. Measured on one core of an AVX2 machine at 90 billion operations a second for 320
- * rows (a BLAS: 84) and 58 for 5 rows (a BLAS: 16): bench/README.md. */
+ * rows (a BLAS: 84) and 58 for 5 rows (a BLAS: 16). */
 #include "nn/gemm.h"
 
 #include <string.h>
@@ -77,7 +77,8 @@ sb_status gemm_open(gemm *m, gemm_way way, size_t n_out, size_t n_in, const tens
         tensor_read(weights, 0, n_out * n_in, m->weights);
     alloc_free(row);
 #ifdef SBEAM_HAVE_BLAS
-    if (way == GEMM_BLAS)
+    /* Changing it is not safe beside products of other threads, so not again for each matrix. */
+    if (way == GEMM_BLAS && openblas_get_num_threads() != 1)
         openblas_set_num_threads(1);
 #endif
     return SB_OK;

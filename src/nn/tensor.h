@@ -1,6 +1,5 @@
-/* A tensor as it lies in a weight file: a view, not necessarily aligned, float32, float16 or bytes.
- *
- * Matrices are flat and row-major; a tensor of more dimensions is read as rows of its last one. */
+/* A tensor as it lies in a weight file: a view, not necessarily aligned, of float32, float16, int32
+ * or bytes; flat and row-major, whatever its dimensions. */
 #ifndef NN_TENSOR_H
 #define NN_TENSOR_H
 

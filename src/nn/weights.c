@@ -48,7 +48,7 @@ sb_status weights_matrix(const weights *w, const char *name, const tensor **foun
     if (status != SB_OK)
         return status;
     if (t->n_dims != 2 || t->n == 0 || t->shape[0] > INT32_MAX || t->shape[1] > INT32_MAX)
-        return fail_shape(w, name, t, "a matrix", err);
+        return fail_shape(w, name, t, "a matrix of at least 1 x 1", err);
     *found = t;
     return SB_OK;
 }

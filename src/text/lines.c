@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,15 +16,10 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-enum {
-    FIRST_BUFFER = 1 << 18,
-    ZLIB_BUFFER = 1 << 17,
-    LONGEST_NAME = 200,
-    NAME_SIZE = LONGEST_NAME + 4 /* "..." and the terminator */
-};
+enum { FIRST_BUFFER = 1 << 18, ZLIB_BUFFER = 1 << 17 };
 
 struct lines_reader {
-    char name[NAME_SIZE];
+    char name[STATUS_NAME_SIZE];
     gzFile file;        /* NULL: memory */
     const char *memory; /* what is left of the caller's data */
     size_t memory_size;
@@ -35,24 +29,12 @@ struct lines_reader {
     bool started, at_end;
 };
 
-/* The name of a path in messages: of a long one "..." and the end, so that there is room for what
- * is wrong with it. */
-static void shorten(char name[NAME_SIZE], const char *path)
-{
-    const size_t size = strlen(path);
-    const char *end = size > LONGEST_NAME ? path + size - LONGEST_NAME : path;
-    while (end > path &&
-           ((unsigned char)*end & 0xc0) == 0x80) /* not in the middle of a character */
-        end++;
-    snprintf(name, NAME_SIZE, "%s%s", end > path ? "..." : "", end);
-}
-
 static sb_status make_reader(lines_reader **reader, const char *name, sb_error *err)
 {
     lines_reader *const r = alloc_zeroed(1, sizeof *r);
     if (r == NULL)
         return status_no_memory(err);
-    shorten(r->name, name);
+    status_name(r->name, name);
     r->buffer = alloc_array(FIRST_BUFFER, 1);
     r->capacity = FIRST_BUFFER;
     if (r->buffer == NULL) {
@@ -66,8 +48,8 @@ static sb_status make_reader(lines_reader **reader, const char *name, sb_error *
 sb_status lines_open(lines_reader **reader, const char *path, sb_error *err)
 {
     lines_reader *r = NULL;
-    char name[NAME_SIZE];
-    shorten(name, path);
+    char name[STATUS_NAME_SIZE];
+    status_name(name, path);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return status_fail(err, SB_ERR_IO, "%s: %s", name, strerror(errno));

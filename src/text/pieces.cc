@@ -20,7 +20,6 @@ extern "C" {
 struct pieces {
     sentencepiece::SentencePieceProcessor processor;
     int32_t n;
-    int32_t unknown;
 };
 
 namespace
@@ -90,7 +89,6 @@ extern "C" sb_status pieces_open(pieces **opened, const char *name, const void *
         if (!status.ok())
             return fail_library(err, name, status.error_message());
         p->n = p->processor.GetPieceSize();
-        p->unknown = p->processor.unk_id();
         *opened = p.release();
         return SB_OK;
     } catch (...) {
@@ -106,11 +104,6 @@ extern "C" void pieces_close(pieces *p)
 extern "C" int32_t pieces_size(const pieces *p)
 {
     return p->n;
-}
-
-extern "C" int32_t pieces_unknown(const pieces *p)
-{
-    return p->unknown;
 }
 
 extern "C" const char *pieces_text(const pieces *p, int32_t id)

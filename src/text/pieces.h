@@ -32,8 +32,6 @@ void pieces_close(pieces *p);
 
 /* How many there are: ids are 0 .. pieces_size - 1. */
 int32_t pieces_size(const pieces *p);
-/* The id that stands for what the model has no piece for. */
-int32_t pieces_unknown(const pieces *p);
 
 /* The text of a piece, terminated and owned by p: a blank is U+2581, "▁". NULL for an id out of
  * range. */

@@ -29,12 +29,6 @@ int32_t pieces_size(const pieces *p)
     return 0;
 }
 
-int32_t pieces_unknown(const pieces *p)
-{
-    (void)p;
-    return -1;
-}
-
 const char *pieces_text(const pieces *p, int32_t id)
 {
     (void)p, (void)id;

@@ -151,6 +151,8 @@ usage "long delimiter" shuf --delimiter ab
 run "$sbeam" draw -m missing.json
 exits 1 "missing model file"
 says 'missing.json' "missing model file is named"
+usage "a model without a name" draw -m ''
+says 'file is empty' "a model without a name: why"
 SBEAM_MODEL=$fig1 run "$sbeam" draw -k 2
 exits 0 "SBEAM_MODEL"
 
@@ -627,6 +629,7 @@ usage "bench of something else" bench frobnicate
 usage "bench search takes no k" bench search -k 3
 usage "bench search takes no model" bench search -m "$arpa"
 usage "bench search takes no temperature" bench search -T 0.5
+usage "bench search takes no tokens" bench search --pretokenized
 usage "bench decode: k of 0" bench decode -m "$arpa" -k 0
 usage "bench decode: a hole in the list of k" bench decode -m "$arpa" -k 1,,2
 usage "bench decode: k that is no number" bench decode -m "$arpa" -k 3,x
@@ -646,8 +649,8 @@ usage "bench decode: seed" bench decode -m "$arpa" --seed 1
 run "$sbeam" bench decode -m missing.arpa
 exits 1 "bench decode: a model that is not there"
 run "$sbeam" bench decode -m "$fig1" --len 100
-exits 1 "bench decode: a model whose sequences are shorter"
-says 'cannot go on' "bench decode: why"
+exits 2 "bench decode: a model whose sequences are shorter"
+says 'ends where it ends' "bench decode: why"
 run "$sbeam" bench decode -m "$arpa" -k 2,3 --method sbs,beam,sample,diverse,resample --len 4 \
     --batch 2 --threads 2 --repeats 2 -T 0.5
 exits 0 "bench decode"

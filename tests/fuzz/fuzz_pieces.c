@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     static const char text[] = "The \xef\xac\x81ve boats\xe2\x80\xa6 <url> \xff\xa0 aaaaaaaaa";
-    require(pieces_size(p) > 0 && pieces_unknown(p) >= 0 && pieces_unknown(p) < pieces_size(p));
+    require(pieces_size(p) > 0);
     use(p, text, sizeof text - 1, 0);
     use(p, rest, size - 1 < 200 ? size - 1 : 200, 0);
     pieces_close(p);
