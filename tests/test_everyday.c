@@ -136,6 +136,28 @@ static void text_comes_back(void **state)
     sb_free(tokens);
 }
 
+static void check_refused(const char *text, size_t size, const char *message)
+{
+    sb_session *session;
+    sb_error err = {SB_OK, ""};
+    assert_int_equal(sb_session_open(&session, model, 1, &err), SB_OK);
+    assert_int_equal(sb_session_begin(session, 0, text, size, &err), SB_ERR_INPUT);
+    assert_string_equal(err.message, message);
+    sb_session_close(session);
+}
+
+/* Nothing is cut off in silence. */
+static void long_inputs_are_refused(void **state)
+{
+    (void)state;
+    static char text[70000];
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = i % 5 < 4 ? "word"[i % 5] : ' ';
+    check_refused(text, 5 * 128, "128 tokens; the model takes at most 127");
+    check_refused(text, 5 * 1000, "1000 tokens; the model takes at most 127");
+    check_refused(text, sizeof text, "70000 bytes; the model takes at most 65536, and 127 tokens");
+}
+
 int main(void)
 {
     if (access(model_path, R_OK) != 0) {
@@ -146,6 +168,7 @@ int main(void)
         cmocka_unit_test(batches_and_threads_agree),
         cmocka_unit_test(best_translations_are_not_empty),
         cmocka_unit_test(text_comes_back),
+        cmocka_unit_test(long_inputs_are_refused),
     };
     return cmocka_run_group_tests(tests, open_everything, close_everything);
 }

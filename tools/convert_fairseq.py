@@ -75,14 +75,14 @@ def evaluate(expression):
             left, right = value(node.left), value(node.right)
             if isinstance(node.op, ast.Add):
                 return left + right
-            times = left if isinstance(left, int) else right
-            if isinstance(left, int) != isinstance(right, int) and times <= LARGEST_NUMBER_OF_LAYERS:
-                return left * right
+            times, repeated = (left, right) if isinstance(left, int) else (right, left)
+            if not isinstance(repeated, int) and times * len(repeated) <= LARGEST_NUMBER_OF_LAYERS:
+                return repeated * times
         raise ValueError
     try:
         return value(ast.parse(str(expression).strip(), mode='eval').body)
-    except (ValueError, SyntaxError, TypeError):
-        raise modelfile.FileError(f'{expression!r}: expected layers such as "[(512, 3)] * 9 + [(1024, 3)]"'
+    except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
+        raise modelfile.FileError(f'{str(expression)[:200]!r}: expected layers such as "[(512, 3)] * 9 + [(1024, 3)]"'
                                   ) from None
 
 
@@ -209,6 +209,10 @@ def main():
         modelfile.write_model(options.out, description, weights, texts, options.dtype)
     except (modelfile.FileError, OSError) as error:
         sys.exit(f'convert_fairseq: {error}')
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
+        # What a damaged checkpoint may hold is without end; what it lacks to be converted is said here.
+        sys.exit(f'convert_fairseq: {options.checkpoint}: not what a checkpoint of fairseq holds: '
+                 f'{type(error).__name__}: {error}')
     print(f'{options.out}: {len(source)} source types, {len(target)} target types, '
           f'{len(description["encoder"])} + {len(description["decoder"])} layers, '
           f'{sum(array.size for array in weights.values()):,} weights')

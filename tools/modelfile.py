@@ -32,11 +32,19 @@ def write(path, tensors, metadata):
         order.append(array)
     text = json.dumps(header, ensure_ascii=False, separators=(',', ':')).encode('utf-8')
     text += b' ' * (-len(text) % ALIGNMENT)
-    with open(path + '.new', 'wb') as file:
-        file.write(len(text).to_bytes(8, 'little') + text)
-        for array in order:
-            file.write(np.ascontiguousarray(array).tobytes())
-    os.replace(path + '.new', path)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise FileError(f'{path}: expected a file, or nothing yet')
+    part = path + '.new'
+    try:
+        with open(part, 'wb') as file:
+            file.write(len(text).to_bytes(8, 'little') + text)
+            for array in order:
+                file.write(np.ascontiguousarray(array).tobytes())
+        os.replace(part, path)
+    except OSError as error:
+        if os.path.isfile(part):
+            os.remove(part)
+        raise FileError(f'{path}: {error.strerror}') from None
 
 
 def read(path):

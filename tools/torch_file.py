@@ -57,6 +57,9 @@ class View:
         return self.storage.values[self.first:self.first + self.size]
 
 
+MOST_DIMENSIONS = 8
+
+
 class Tensor:
     """Part of a storage, until the storage is there."""
 
@@ -65,6 +68,8 @@ class Tensor:
 
     def array(self):
         values, size = self.storage.values, self.storage.dtype.itemsize
+        if len(self.shape) > MOST_DIMENSIONS or len(self.shape) != len(self.stride):
+            raise FileError(f'a tensor of {len(self.shape)} dimensions; expected at most {MOST_DIMENSIONS}')
         last = self.offset + sum((n - 1) * step for n, step in zip(self.shape, self.stride))
         if min((self.offset, *self.stride, *self.shape)) < 0 or (0 not in self.shape and last >= len(values)):
             raise FileError(f'a tensor of shape {tuple(self.shape)} is larger than its storage')

@@ -130,11 +130,16 @@ def main():
         if name == 'score':
             command.add_argument('hypotheses', metavar='HYPOTHESES')
     args = parser.parse_args()
-    if args.command == 'score':
-        score(args.data, args.hypotheses, args.n)
-    else:
-        sys.stdout.reconfigure(encoding='utf-8')
-        print('\n'.join(read_test(args.data, args.n)))
+    try:
+        if args.command == 'score':
+            score(args.data, args.hypotheses, args.n)
+        else:
+            sys.stdout.reconfigure(encoding='utf-8')
+            print('\n'.join(read_test(args.data, args.n)))
+    except (OSError, UnicodeDecodeError) as error:
+        sys.exit(f'bleu: {error}')
+    except (json.JSONDecodeError, LookupError, TypeError) as error:
+        sys.exit(f'bleu: {args.hypotheses}: expected records of `sbeam draw -f jsonl`: {error}')
 
 
 if __name__ == '__main__':

@@ -112,7 +112,7 @@ def load_pieces(path, vocab):
 
 
 def export(args):
-    state = torch.load(args.checkpoint, map_location='cpu')
+    state = torch.load(args.checkpoint, map_location='cpu', weights_only=True)
     sizes, folded = state['sizes'], fold_state(state['model'])
     pieces = load_pieces(args.pieces, sizes['vocab'])
     weights = {tensor_name(name): tensor_of(name, array) for name, array in folded.items()}

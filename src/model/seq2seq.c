@@ -13,6 +13,10 @@
 #include "nn/gemm.h"
 #include "text/words.h"
 
+/* Splitting a text into pieces takes time that grows faster than the text; what is longer than this
+ * is no sentence, and would be refused for its tokens afterwards. */
+enum { MOST_SOURCE_BYTES = 1 << 16 };
+
 typedef struct session {
     const seq2seq *model;
     void *network;
@@ -55,6 +59,10 @@ static sb_status encode_source(const seq2seq *m, const char *text, size_t size, 
     int32_t *found;
     sb_status status;
     if (has_subwords(m)) {
+        if (size > MOST_SOURCE_BYTES)
+            return status_fail(err, SB_ERR_INPUT,
+                               "%zu bytes; the model takes at most %d, and %d tokens", size,
+                               MOST_SOURCE_BYTES, (int)m->net.max_source - 1);
         status = pieces_encode(m->subwords, text, size, &found, &n, err);
         if (status != SB_OK)
             return status;
