@@ -1,0 +1,108 @@
+/* bench/gemm: the packed matrix product beside OpenBLAS, for the sizes of the networks in use.
+ *
+ * Each line is one product y = x W^T + b, repeated over copies of W that together are larger than
+ * the caches, as the layers of a network are; the two take turns, and the smallest time counts.
+ * CSV on stdout: rows, outputs, inputs, and for each way billions of operations a second. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "nn/gemm.h"
+
+enum { REPEATS = 7, MOST_ROWS = 320, MOST_OUT = 32000, MOST_IN = 768, MOST_COPIES = 128 };
+
+static const size_t BYTES_TOGETHER = (size_t)20 << 20;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void fill(float *x, size_t n)
+{
+    uint32_t state = 20190515;
+    for (size_t i = 0; i < n; i++) {
+        state = state * 1664525u + 1013904223u;
+        x[i] = (float)(state >> 8) * 0x1p-24f - 0.5f;
+    }
+}
+
+static void *memory(size_t n)
+{
+    void *const m = malloc(n * sizeof(float));
+    if (m == NULL) {
+        fputs("gemm: out of memory\n", stderr);
+        exit(1);
+    }
+    return m;
+}
+
+static double billions(const gemm *copies, size_t n_copies, size_t rows, const float *x, float *y)
+{
+    const size_t n_in = copies[0].n_in, n_out = copies[0].n_out;
+    const double start = now();
+    for (size_t c = 0; c < n_copies; c++)
+        gemm_apply(&copies[c], rows, x, n_in, y, n_out);
+    return 2e-9 * (double)(n_copies * rows * n_in * n_out) / (now() - start);
+}
+
+static void measure(size_t n_out, size_t n_in, const float *numbers, float *y)
+{
+    static const gemm_way ways[] = {GEMM_PACKED, GEMM_BLAS};
+    static const size_t rows[] = {1, 5, 20, 100, MOST_ROWS};
+    static gemm copies[2][MOST_COPIES];
+    const size_t n_copies = 1 + BYTES_TOGETHER / (n_out * n_in * sizeof(float));
+    const tensor weights = {.type = TENSOR_F32,
+                            .n_dims = 2,
+                            .shape = {n_out, n_in},
+                            .n = n_out * n_in,
+                            .data = (const uint8_t *)numbers};
+    const tensor bias = {.type = TENSOR_F32,
+                         .n_dims = 1,
+                         .shape = {n_out},
+                         .n = n_out,
+                         .data = (const uint8_t *)numbers};
+    for (size_t w = 0; w < 2; w++)
+        for (size_t c = 0; c < n_copies; c++)
+            if (gemm_open(&copies[w][c], ways[w], n_out, n_in, &weights, &bias, NULL) != SB_OK)
+                exit(1);
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        double best[2] = {0, 0};
+        for (int i = 0; i < REPEATS; i++)
+            for (size_t w = 0; w < 2; w++) {
+                const double rate = billions(copies[w], n_copies, rows[r], numbers, y);
+                best[w] = rate > best[w] ? rate : best[w];
+            }
+        printf("%zu,%zu,%zu,%.1f,%.1f,%.2f\n", rows[r], n_out, n_in, best[0], best[1],
+               best[0] / best[1]);
+        fflush(stdout);
+    }
+    for (size_t w = 0; w < 2; w++)
+        for (size_t c = 0; c < n_copies; c++)
+            gemm_close(&copies[w][c]);
+}
+
+int main(void)
+{
+#ifndef SBEAM_HAVE_BLAS
+    fputs("gemm: this build has no OpenBLAS to compare with\n", stderr);
+    return 1;
+#endif
+    if (gemm_best_way() != GEMM_PACKED) {
+        fputs("gemm: this machine has no AVX2, so there is no packed product\n", stderr);
+        return 1;
+    }
+    float *const numbers = memory((size_t)MOST_OUT * 256);
+    float *const y = memory((size_t)MOST_ROWS * MOST_OUT);
+    fill(numbers, (size_t)MOST_OUT * 256);
+    puts("rows,outputs,inputs,packed_gflops,openblas_gflops,packed_over_openblas");
+    measure(256, 256, numbers, y);
+    measure(512, MOST_IN, numbers, y);
+    measure(8000, 256, numbers, y);
+    measure(MOST_OUT, 256, numbers, y);
+    free(numbers);
+    free(y);
+    return 0;
+}
