@@ -20,6 +20,7 @@ from fconv import BOS, EOS, PAD, UNK, FConv
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'tools'))
 import modelfile  # noqa: E402
+import torch_file  # noqa: E402
 
 ABOUT = {
     'name': 'enfr-everyday',
@@ -38,11 +39,11 @@ LONGEST_REFERENCE = 6  # positions; each has as many logits as there are pieces
 def fold_state(state):
     """The state of the same modules without weight norm, in double."""
     folded = {}
-    for name, tensor in state.items():
+    for name, array in state.items():
         if name.endswith('.weight_v'):
-            folded[name[:-2]] = modelfile.fold(tensor.numpy(), state[name[:-1] + 'g'].numpy())
+            folded[name[:-2]] = modelfile.fold(array, state[name[:-1] + 'g'])
         elif not name.endswith('.weight_g'):
-            folded[name] = tensor.numpy().astype(np.float64)
+            folded[name] = array.astype(np.float64)
     return folded
 
 
@@ -112,7 +113,9 @@ def load_pieces(path, vocab):
 
 
 def export(args):
-    state = torch.load(args.checkpoint, map_location='cpu', weights_only=True)
+    state = torch_file.read(args.checkpoint)
+    if not isinstance(state, dict) or not {'sizes', 'model'} <= set(state):
+        raise modelfile.FileError(f'{args.checkpoint}: expected a checkpoint of train.py')
     sizes, folded = state['sizes'], fold_state(state['model'])
     pieces = load_pieces(args.pieces, sizes['vocab'])
     weights = {tensor_name(name): tensor_of(name, array) for name, array in folded.items()}
