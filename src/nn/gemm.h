@@ -1,13 +1,16 @@
 /* Matrix products: y = x W^T + b for weights that are prepared once and used often.
  *
- * Three ways, chosen when a matrix is opened:
- *   packed  a kernel of our own (AVX2 and FMA) over weights packed into panels of GEMM_PANEL
- *           outputs. For few rows, where the time goes into reading the weights, it is more than
- *           twice as fast as a BLAS; and the bits of a row do not depend on the rows beside it, so
- * that what a model computes is the same in every batch. blas    OpenBLAS, on other machines; one
- * thread, because the callers have threads of their own; opening a matrix sets that for the whole
- * process. plain   the definition, in double: the reference for tests, and what is left without a
- * BLAS. */
+ * Three ways, chosen when a matrix is opened.
+ *
+ * packed: a kernel of our own (AVX2 and FMA) over weights packed into panels of GEMM_PANEL outputs.
+ * For few rows, where the time goes into reading the weights, it is more than twice as fast as a
+ * BLAS; and the bits of a row do not depend on the rows beside it, so that what a model computes is
+ * the same in every batch.
+ *
+ * blas: OpenBLAS, on other machines; one thread, because the callers have threads of their own.
+ * Opening a matrix sets that for the whole process.
+ *
+ * plain: the definition, in double; the reference for tests, and what is left without a BLAS. */
 #ifndef NN_GEMM_H
 #define NN_GEMM_H
 
