@@ -227,8 +227,7 @@ static void test_max_len(void **state)
     assert_int_equal(sb_score(model, NULL, 0, tokens, 3, log_p, &err), SB_OK);
     check_near(log_p[0], -log(4));
     assert_int_equal(sb_score(model, NULL, 0, tokens, 4, log_p, &err), SB_ERR_INPUT);
-    assert_string_equal(err.message,
-                        "the output has 4 tokens; the model gives at most 3");
+    assert_string_equal(err.message, "the output has 4 tokens; the model gives at most 3");
     sb_model_close(model);
     const sb_model_ops ops = {
         .session_open = open_session, .session_close = close_session, .step = step};

@@ -46,8 +46,8 @@ sb_status sb_score(const sb_model *model, const char *input, size_t size, const 
     const sb_model_info *const info = sb_model_get_info(model);
     if (info->max_len > 0 && n_tokens > info->max_len)
         return status_fail(err, SB_ERR_INPUT,
-                           "the output has %d tokens; the model gives at most %d",
-                           n_tokens, info->max_len);
+                           "the output has %d tokens; the model gives at most %d", n_tokens,
+                           info->max_len);
     sb_session *session;
     sb_status status = sb_session_open(&session, model, 1, err);
     if (status != SB_OK)
