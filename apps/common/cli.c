@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,8 +77,10 @@ int cli_open_model(const char *command, const char *path, const char *marker, sb
     sb_error err;
     const sb_status status = sb_model_open(model, found, &err);
     free(found);
+    const char *const wish = getenv("SBEAM_MODEL"); /* easily forgotten, so it is named */
+    const bool is_wish = path == NULL && wish != NULL && *wish != '\0';
     if (status != SB_OK)
-        return cli_failure(command, "%s", err.message);
+        return cli_failure(command, "%s%s", err.message, is_wish ? " (from SBEAM_MODEL)" : "");
     if (sb_model_set_marker(*model, marker, &err) != SB_OK) {
         sb_model_close(*model);
         *model = NULL;
