@@ -446,6 +446,52 @@ LC_ALL=C run "$sbeam" tree -m "$fig1" -k 3 --seed 7
 ! LC_ALL=C grep -q '[^ -~]' out
 report $? "tree: plain ASCII"
 
+# --- translation: the shipped model, and one with dictionaries ---
+everyday=$data/../../models/enfr-everyday.safetensors
+tiny=$data/tiny-fconv/model.safetensors
+run "$sbeam" info "$everyday"
+if grep -q 'is without' err; then
+    echo "# skipped: translation; this build has no neural models or no SentencePiece"
+else
+    prints '^languages +English to French$' "info: a translation model"
+    run "$sbeam" draw -m "$everyday" -k 3 -T 0.3 --seed 1 'Where is the train station?'
+    exits 0 "translation"
+    prints 'Où est la gare \?$' "translation: the likely one is there"
+    feed 'I am here.\nYou are there.\n' "$sbeam" draw -m "$everyday" -k 2 -T 0.3 --seed 1 -f jsonl
+    exits 0 "translation: standard input without INPUT"
+    [ "$(wc -l <out)" -eq 2 ] && grep -q '"stream":1,' out
+    report $? "translation: a record for each line"
+    mv out whole
+    feed 'I am here.\nYou are there.\n' "$sbeam" draw -m "$everyday" -k 2 -T 0.3 --seed 1 -f jsonl \
+        --batch 1 --threads 2
+    cmp -s out whole || [ "$("$sbeam" --version | grep -c avx2)" -eq 0 ]
+    report $? "translation: the same bytes on two threads, one by one"
+    # An empty line, an emoji, a zero byte, bytes that are no UTF-8, blanks: each is an input like any other.
+    feed '\n\360\237\230\200 hi\nzero\0byte\n\377\376\300\n   \n' "$sbeam" draw -m "$everyday" -k 2 --seed 1 -f jsonl
+    exits 0 "translation: any bytes"
+    [ "$(wc -l <out)" -eq 5 ]
+    report $? "translation: any bytes, each gives a record"
+    yes word | head -1000 | paste -s -d ' ' >words
+    run "$sbeam" draw -m "$everyday" -k 1 "$(cat words)"
+    exits 1 "translation: a thousand words"
+    says '1000 tokens; the model takes at most 127' "translation: why a thousand words are too many"
+    feed 'Hello.\tBonjour.\n' "$sbeam" score -m "$everyday"
+    exits 0 "score: a translation"
+    prints '"token_log_p":\[-' "score: a translation, token by token"
+    run "$sbeam" draw -m "$everyday" -k 1 -T 0.3 --seed 1 --pretokenized '▁I ▁am ▁here .'
+    prints '▁Je ▁suis ▁(ici|là) \.$' "translation: pieces in, pieces out"
+    run "$sbeam" draw -m "$everyday" --method beam -k 2 --max-len 1000 -f jsonl 'Yes.'
+    exits 0 "translation: a limit beyond the model's"
+    run "$sbeam" draw -m "$everyday" -k 2 --min-len 129 --max-len 200 'Yes.'
+    exits 2 "translation: a minimum beyond the model's positions"
+    head -c 200000 "$everyday" >cut.safetensors
+    run "$sbeam" info cut.safetensors
+    exits 1 "translation: a model that was cut off"
+    says 'cut.safetensors: ' "translation: a model that was cut off is named"
+    run "$sbeam" draw -m "$tiny" -k 2 --seed 1 'nobody knows these words'
+    exits 0 "dictionaries: unknown words"
+fi
+
 # --- info ---
 run "$sbeam" info -m "$fig1"
 exits 0 "info"
