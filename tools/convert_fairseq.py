@@ -12,7 +12,10 @@ import ast
 import os
 import sys
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    sys.exit('convert_fairseq: this Python has no numpy (Debian: python3-numpy)')
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fairseq_files  # noqa: E402

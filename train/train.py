@@ -3,7 +3,7 @@
 
     spm_train --input=DATA/train.en,DATA/train.fr --model_prefix=enfr --vocab_size=6000 \\
               --character_coverage=0.9999 --pad_id=0 --bos_id=1 --eos_id=2 --unk_id=3
-    train.py --data DATA --pieces enfr.model --out run --epochs 8
+    train.py --data DATA --pieces enfr.model --out run --epochs 6
 
 Run it again after an interruption: it goes on from run/checkpoint.pt. A later run starts from the weights
 of an earlier one with --init. The learning rate rises over --warmup steps and follows a half cosine to 0
@@ -130,7 +130,7 @@ def main():
     parser.add_argument('--pieces', required=True, help='SentencePiece model')
     parser.add_argument('--out', required=True, help='folder of the checkpoint and the curve')
     parser.add_argument('--init', help='checkpoint to take the first weights from')
-    parser.add_argument('--epochs', type=int, default=8)
+    parser.add_argument('--epochs', type=int, default=6, help='default %(default)s')
     parser.add_argument('--rate', type=float, default=1e-3, help='highest learning rate (default %(default)s)')
     parser.add_argument('--warmup', type=int, default=400, help='steps (default %(default)s)')
     parser.add_argument('--dropout', type=float, default=0.1)

@@ -153,17 +153,17 @@ static void write_titles(output *out, const decode_bench *bench)
     const sb_model_info *const info = sb_model_get_info(bench->model);
     bench_write_machine(out, plan->threads);
     output_format(out, "; repeats %d\n", plan->repeats);
-    output_format(out, "%s, %s, vocabulary %d, opened in %.0f ms; ", bench->file_name, info->kind,
+    output_format(out, "%s, %s, vocabulary %d, opened in %.0f ms\n", bench->file_name, info->kind,
                   info->vocab_size, 1e3 * bench->open_seconds);
     if (info->needs_input)
         output_format(out, "sources of %d tokens; ", plan->source_len);
     else
         output_text(out, "no source: the empty prefix; ");
     output_format(out, "%d tokens\n", plan->len);
-    output_text(out, "milliseconds a step: smallest and median; of the smallest, the model's and "
-                     "the search's\n"
-                     "method         k  batch   rows/step   step ms    median     model    search"
-                     "  begin ms  tokens/s\n");
+    output_text(out, "milliseconds a step: smallest, median; of the smallest, model and search;\n"
+                     "rows a step; milliseconds of the inputs before the first step\n"
+                     "method      k batch    rows     step   median    model  search   begin "
+                     "tokens/s\n");
 }
 
 static void write_case(output *out, const decode_bench *bench, size_t i)
@@ -178,7 +178,7 @@ static void write_case(output *out, const decode_bench *bench, size_t i)
     const double sequences = (double)k * plan->batch * plan->threads;
     const double tokens = sequences * plan->len / one->fastest;
     if (!plan->json) {
-        output_format(out, "%-10s %5d %6d %11.1f %9.3f %9.3f %9.3f %9.3f %9.3f %9.0f\n", method, k,
+        output_format(out, "%-8s %4d %5d %7.1f %8.3f %8.3f %8.3f %7.3f %7.2f %8.0f\n", method, k,
                       plan->batch, one->rows, per_step * one->fastest, median,
                       per_step * one->model, per_step * one->search, 1e3 * one->begin, tokens);
         return;

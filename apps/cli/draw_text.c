@@ -21,7 +21,7 @@ typedef struct layout {
     int rank_width;
     size_t bar_width;
     bool has_weight;
-    size_t text_width;
+    size_t text_start, text_width;
     double largest; /* log-probability of the likeliest */
 } layout;
 
@@ -82,7 +82,8 @@ static void put_header(draw_writer *writer, const sb_input *input, const sb_resu
     output_char(out, '\n');
 }
 
-static layout lay_out(const draw_writer *writer, const sb_result *result)
+/* The bar gives room to the longest text before texts are broken into lines. */
+static layout lay_out(const draw_writer *writer, const sb_result *result, size_t longest)
 {
     layout columns = {.rank_width = snprintf(NULL, 0, "%d", (int)result->n_sequences),
                       .largest = -INFINITY};
@@ -97,8 +98,13 @@ static layout lay_out(const draw_writer *writer, const sb_result *result)
     if (columns.has_weight)
         used += WEIGHT_WIDTH + 2;
     const size_t rest = width > used ? width - used : 0;
-    columns.bar_width = rest / 4 < MIN_BAR ? MIN_BAR : rest / 4 > MAX_BAR ? MAX_BAR : rest / 4;
+    const size_t share = rest / 4 > MAX_BAR ? MAX_BAR : rest / 4;
+    const size_t spare = rest > longest + 2 ? rest - longest - 2 : 0;
+    columns.bar_width = spare < share ? spare : share;
+    if (columns.bar_width < MIN_BAR)
+        columns.bar_width = MIN_BAR;
     used += columns.bar_width + 2;
+    columns.text_start = used;
     columns.text_width = width > used ? width - used : 1;
     return columns;
 }
@@ -147,6 +153,50 @@ static bool has_same_tokens(const sb_sequence *a, const sb_sequence *b)
             memcmp(a->tokens, b->tokens, (size_t)a->n_tokens * sizeof(*a->tokens)) == 0);
 }
 
+/* How many bytes of the text go on a line of `width` columns: up to a blank where there is one. */
+static size_t fit_line(const char *text, size_t size, size_t width)
+{
+    size_t end = 0, blank = 0, used = 0;
+    while (end < size) {
+        uint32_t code;
+        const size_t n = utf_decode(text + end, size - end, &code);
+        used += utf_text_width(text + end, n);
+        if (used > width)
+            return blank > 0 ? blank : end > 0 ? end : n;
+        end += n;
+        if (code == ' ')
+            blank = end;
+    }
+    return end;
+}
+
+/* The text, on as many lines as it takes, and the mark after it. */
+static void put_text(draw_writer *writer, const layout *columns, const char *text, const char *mark)
+{
+    output *const out = &writer->out;
+    const size_t width = columns->text_width, mark_width = strlen(mark);
+    size_t left = strlen(text), used = 0;
+    for (bool is_first = true; is_first || left > 0; is_first = false) {
+        const size_t n = fit_line(text, left, width);
+        if (!is_first) {
+            output_char(out, '\n');
+            output_repeat(out, " ", columns->text_start);
+        }
+        const bool is_broken = n < left && text[n - 1] == ' ';
+        used = utf_put_cut(out, text, n - is_broken, width, writer->term.unicode);
+        text += n;
+        left -= n;
+    }
+    terminal_style(&writer->term, out, "2");
+    if (used + mark_width > width && mark_width > 0) {
+        output_char(out, '\n');
+        output_repeat(out, " ", columns->text_start);
+        mark += 2; /* its blanks */
+    }
+    output_text(out, mark);
+    terminal_plain(&writer->term, out);
+}
+
 static void put_row(draw_writer *writer, const layout *columns, const sb_result *result, int32_t i,
                     const char *text, int32_t first)
 {
@@ -175,14 +225,11 @@ static void put_row(draw_writer *writer, const layout *columns, const sb_result 
         n += snprintf(mark + n, sizeof(mark) - (size_t)n, "  [%s as %d]",
                       has_same_tokens(sequence, &result->sequences[first]) ? "same" : "reads",
                       (int)first + 1);
-    if ((size_t)n + 1 > columns->text_width)
-        n = 0;
-    utf_put_cut(out, text, strlen(text), columns->text_width - (size_t)n, writer->term.unicode);
-    terminal_style(&writer->term, out, "2");
-    if (text[0] == '\0')
-        utf_put_cut(out, "(empty)", 7, columns->text_width - (size_t)n, writer->term.unicode);
-    output_bytes(out, mark, (size_t)n);
-    terminal_plain(&writer->term, out);
+    if (text[0] == '\0') {
+        terminal_style(&writer->term, out, "2");
+        output_text(out, "(empty)");
+    }
+    put_text(writer, columns, text, mark);
     output_char(out, '\n');
 }
 
@@ -196,7 +243,12 @@ sb_status draw_write_text(draw_writer *writer, const sb_input *input, const sb_r
     for (; n_texts < n && status == SB_OK; n_texts += status == SB_OK)
         status = draw_decode(writer, &result->sequences[n_texts], &texts[n_texts], err);
     if (status == SB_OK) {
-        const layout columns = lay_out(writer, result);
+        size_t longest = 0;
+        for (int32_t i = 0; i < n; i++) {
+            const size_t width = utf_text_width(texts[i], strlen(texts[i]));
+            longest = width > longest ? width : longest;
+        }
+        const layout columns = lay_out(writer, result, longest);
         int32_t *const first = find_repeats(texts, n);
         put_header(writer, input, result);
         put_titles(writer, &columns);

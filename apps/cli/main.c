@@ -19,7 +19,7 @@ static const command commands[] = {
     {"tree", cmd_tree, "draw the tree of a small model, as in Figure 1 of the paper"},
     {"shuf", cmd_shuf, "sample lines by weight, without replacement"},
     {"info", cmd_info, "what a model file holds"},
-    {"bench", cmd_bench, "measure the speed of search"},
+    {"bench", cmd_bench, "measure the speed of search and of decoding"},
 };
 
 enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -34,6 +34,7 @@ static int print_help(void)
         output_format(&out, "  %-7s %s\n", commands[i].name, commands[i].summary);
     output_text(&out, "\n'sbeam COMMAND --help' explains a command.\n\n"
                       "Try:\n"
+                      "  sbeam draw -k 5 -T 0.3 'Thank you.' translate, five ways\n"
                       "  sbeam draw -m model.json -k 3       three distinct sequences\n"
                       "  sbeam draw -m lm.arpa 'once upon'   continue a prefix\n"
                       "  sbeam shuf -n 10 -w 2 words.tsv     ten lines, weights in column 2\n\n"

@@ -16,7 +16,7 @@ extern "C" {
 SB_API const char *sb_version(void);
 
 /* The kernels in use: "avx2" or "plain". The environment variable SBEAM_CPU=plain forces the
- * latter; both give the same bits. */
+ * latter; both give the same bits, but for neural models. */
 SB_API const char *sb_cpu(void);
 
 #ifdef __cplusplus
