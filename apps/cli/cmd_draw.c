@@ -186,7 +186,10 @@ static int find_bans(const draw_request *request, const sb_model *model, int32_t
     for (size_t i = 0; i < request->n_bans; i++) {
         ids[i] = sb_model_find_token(model, request->bans[i], strlen(request->bans[i]));
         if (ids[i] < 0)
-            return cli_usage("draw", "--ban: the model has no token '%s'", request->bans[i]);
+            return cli_usage("draw", "--ban: the model has no token '%s'%s", request->bans[i],
+                             sb_model_has_own_text(model)
+                                 ? "; its tokens are pieces, and a word begins with '\u2581'"
+                                 : "");
     }
     return EXIT_FINE;
 }

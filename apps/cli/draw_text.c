@@ -47,12 +47,15 @@ static void put_header(draw_writer *writer, const sb_input *input, const sb_resu
     if (writer->n_records > 0)
         output_char(out, '\n');
     terminal_style(&writer->term, out, "1");
-    if (input->size > 0) {
+    if (input->size > 0 || sb_model_get_info(writer->model)->needs_input) {
         char label[40];
         const int n = snprintf(label, sizeof(label), "input %" PRIu64 ": ", result->stream);
         output_text(out, label);
         const size_t left = writer->term.width > (size_t)n ? writer->term.width - (size_t)n : 1;
-        utf_put_cut(out, input->text, input->size, left, writer->term.unicode);
+        if (input->size > 0)
+            utf_put_cut(out, input->text, input->size, left, writer->term.unicode);
+        else
+            output_text(out, "(empty)");
         output_char(out, '\n');
     }
     size_t column = 0;
@@ -213,8 +216,10 @@ static void put_row(draw_writer *writer, const layout *columns, const sb_result 
     terminal_plain(&writer->term, out);
     output_text(out, "  ");
     const double weight = exp(sequence->log_weight);
-    if (columns->has_weight)
-        output_format(out, weight < 1000 ? "%*.3f  " : "%*.3g  ", WEIGHT_WIDTH, weight);
+    if (columns->has_weight) {
+        const bool is_plain = weight == 0 || (weight >= 0.0005 && weight < 1000);
+        output_format(out, is_plain ? "%*.3f  " : "%*.1e  ", WEIGHT_WIDTH, weight);
+    }
 
     char mark[64] = "";
     const bool is_cut = sequence->end == SB_END_MAX_LEN || sequence->end == SB_END_STOP;

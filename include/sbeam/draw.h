@@ -14,8 +14,9 @@
 extern "C" {
 #endif
 
-/* Draws once from the model, continuing or translating `input` (NULL: the empty input), as stream 0
- * and draw 0 of config->seed. Fills *result, which the caller opened; on failure it is empty.
+/* Draws once from the model, continuing or translating `input` (NULL: the empty input, refused by
+ * models that need one), as stream 0 and draw 0 of config->seed. Fills *result, which the caller
+ * opened; on failure it is empty.
  *
  *     sb_config config;
  *     sb_config_default(&config);

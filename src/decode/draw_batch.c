@@ -56,10 +56,13 @@ sb_status sb_draw(const sb_model *model, const char *input, const sb_config *con
 {
     if (result == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "sb_draw: a result expected");
+    result_clear(result);
+    if (input == NULL && model != NULL && sb_model_get_info(model)->needs_input)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_draw: a model of kind '%s' needs an input",
+                           sb_model_get_info(model)->kind);
     const sb_input one = {.text = input, .size = input != NULL ? strlen(input) : 0};
     sb_plan plan;
     sb_plan_default(&plan);
     plan.batch = 1;
-    result_clear(result);
     return sb_draw_batch(model, &one, 1, config, &plan, &result, err);
 }
