@@ -162,7 +162,7 @@ def test_refusals():
 def test_expressions():
     assert convert_fairseq.evaluate('[(512, 3)] * 2 + 1 * [(768, 1, 0)]') == [(512, 3)] * 2 + [(768, 1, 0)]
     assert convert_fairseq.evaluate('True') is True
-    for bad in ('__import__("os")', '[(1, 2)', '[1] * 10 ** 9', '[1] * 1000000000', '[x for x in y]', '[(1,2)]*[3]'):
+    for bad in ('[(8, 3)] * 900 * 900', '__import__("os")', '[(1, 2)', '[1] * 10 ** 9', '[1] * 1000000000', '[x for x in y]', '[(1,2)]*[3]'):
         expect('expected layers such as', convert_fairseq.evaluate, bad)
 
 
@@ -193,6 +193,17 @@ def test_files():
         check_weights(state['plain'], arrays, convert_fairseq.convert(arrays, args)[0])
         for key, array in arrays.items():
             np.testing.assert_array_equal(array, states[0]['model'][key])
+
+
+def test_newer_arguments():
+    """fairseq 0.10 and later keep them in "cfg", under "model"."""
+    with tempfile.TemporaryDirectory() as folder:
+        for model in (argparse.Namespace(encoder_layers=ENCODER), {'encoder_layers': ENCODER}):
+            state = {'model': {}, 'args': None, 'cfg': {'model': model}}
+            with open(folder + '/a.pt', 'wb') as file:
+                for item in (torch_file.MAGIC, torch_file.PROTOCOL, {}, state, []):
+                    pickle.dump(item, file)
+            assert fairseq_files.read_checkpoint(folder + '/a.pt')[1].encoder_layers == ENCODER
 
 
 class Hostile:
