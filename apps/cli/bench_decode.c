@@ -225,16 +225,35 @@ static bool write_all(const decode_bench *bench)
     return written;
 }
 
+/* Another order for each repeat: a case finds the caches as the one before it left them, so in a
+ * fixed order the one after the largest would always be the slower. */
+static void shuffle(size_t *order, size_t n, uint32_t *state)
+{
+    for (size_t i = n; i > 1; i--) {
+        *state = *state * 1664525u + 1013904223u;
+        const size_t j = (size_t)((uint64_t)*state * i >> 32), swapped = order[i - 1];
+        order[i - 1] = order[j];
+        order[j] = swapped;
+    }
+}
+
 static bool measure(decode_bench *bench)
 {
     for (int32_t i = 0; i < bench->plan->threads; i++)
         if (bench_worker_open(&bench->workers[i], bench->model, bench->plan, &bench->err) != SB_OK)
             return false;
-    for (int32_t repeat = -1; repeat < bench->plan->repeats; repeat++)
-        for (size_t c = 0; c < bench->n_cases; c++)
-            if (!run_round(bench, c, repeat))
-                return false;
-    return true;
+    size_t *const order = cli_realloc(NULL, bench->n_cases, sizeof *order);
+    for (size_t c = 0; c < bench->n_cases; c++)
+        order[c] = c;
+    bool is_fine = true;
+    uint32_t state = 20190515;
+    for (int32_t repeat = -1; is_fine && repeat < bench->plan->repeats; repeat++) {
+        shuffle(order, bench->n_cases, &state);
+        for (size_t c = 0; is_fine && c < bench->n_cases; c++)
+            is_fine = run_round(bench, order[c], repeat);
+    }
+    free(order);
+    return is_fine;
 }
 
 int bench_decode(const bench_plan *plan)
