@@ -1,0 +1,19 @@
+/* The options of commands that compute BLEU: --tokenize, --smooth, --smooth-value. */
+#ifndef COMMON_BLEU_OPTIONS_H
+#define COMMON_BLEU_OPTIONS_H
+
+#include "common/options.h"
+#include "sbeam/metric.h"
+
+/* Three entries for a command's table of options. */
+#define BLEU_OPTIONS                                                                               \
+    {"tokenize", 0, "13a|intl|char|none", "how BLEU splits texts into words (default: 13a)"},      \
+        {"smooth", 0, "none|floor|add-k|exp", "how BLEU treats counts of zero (default: exp)"},    \
+    {                                                                                              \
+        "smooth-value", 0, "X", "the number of floor (default: 0.1) or add-k (default: 1)"         \
+    }
+
+/* Takes the option number `i` of those three. Returns the exit code, after a message. */
+int bleu_options_take(const char *command, int i, const char *value, sb_bleu_config *config);
+
+#endif
