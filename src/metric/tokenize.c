@@ -57,7 +57,8 @@ sb_status tokenize_reserve(tokenize_text *out, size_t size)
 void tokenize_put(tokenize_text *out, const char *bytes, size_t n)
 {
     assert(n <= out->capacity - out->size);
-    memcpy(out->data + out->size, bytes, n);
+    for (size_t i = 0; i < n; i++) /* a character: too few bytes for a call of memcpy to pay */
+        out->data[out->size + i] = bytes[i];
     out->size += n;
 }
 
@@ -102,6 +103,8 @@ static void replace(tokenize_text *text, const char *from, const char *to)
 {
     const size_t from_size = strlen(from), to_size = strlen(to);
     assert(to_size <= from_size);
+    if (text->size == 0 || memchr(text->data, from[0], text->size) == NULL)
+        return; /* most texts have none of these */
     size_t out = 0;
     for (size_t i = 0; i < text->size;) {
         if (text->size - i >= from_size && memcmp(text->data + i, from, from_size) == 0) {
@@ -193,12 +196,10 @@ static sb_status tokenize_13a(tokenize_text *text, tokenize_text *spare)
     replace(text, "<skipped>", "");
     replace(text, "-\n", "");
     replace(text, "\n", " ");
-    if (text->size > 0 && memchr(text->data, '&', text->size) != NULL) {
-        replace(text, "&quot;", "\"");
-        replace(text, "&amp;", "&");
-        replace(text, "&lt;", "<");
-        replace(text, "&gt;", ">");
-    }
+    replace(text, "&quot;", "\"");
+    replace(text, "&amp;", "&");
+    replace(text, "&lt;", "<");
+    replace(text, "&gt;", ">");
     for (size_t i = 0; i < sizeof passes / sizeof passes[0]; i++) {
         if (tokenize_reserve(spare, text->size) != SB_OK)
             return SB_ERR_MEMORY;
