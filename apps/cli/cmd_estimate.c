@@ -51,6 +51,7 @@ static const option_spec estimate_spec = {
     .formats = "jsonl",
     .own = estimate_options,
     .takes_model = true,
+    .takes = options_takes_max_len,
 };
 
 enum { MOST_K = 10000000 };
@@ -143,7 +144,8 @@ static int check_options(estimate_work *work, const options *parsed)
     if (is_exact && work->values_path != NULL)
         return cli_usage("estimate", "--truth exact cannot be with --values, which has none for "
                                      "sequences that were not drawn");
-    if (!is_exact && (parsed->model != NULL || parsed->marker != NULL || parsed->pretokenized))
+    if (!is_exact && (parsed->model != NULL || parsed->marker != NULL || parsed->pretokenized ||
+                      options_has(parsed, "max-len")))
         return cli_usage("estimate", "a model is for --truth exact");
     if (parsed->n_args > 1 || (parsed->n_args == 1 && strcmp(parsed->argv[1], "-") != 0))
         return cli_usage("estimate", "the draws are read from standard input, not from '%s'",
@@ -247,6 +249,7 @@ static int estimate_open(estimate_work *work, const options *parsed, sb_model **
     if (work->truth_text != NULL && isnan(work->truth.value)) {
         code = options_open_model(parsed, model);
         work->truth.model = *model;
+        work->truth.max_len = parsed->config.max_len;
     }
     if (code != EXIT_FINE)
         return code;

@@ -55,6 +55,7 @@ typedef struct truth_entry truth_entry;
 
 typedef struct estimate_truth {
     const sb_model *model; /* where it is to be computed, else NULL */
+    int32_t max_len;       /* of draws that do not say */
     double value;          /* where it is the same for all; NaN: there is none */
     truth_entry *entries;  /* (n_entries) by stream and temperature; owned */
     size_t n_entries, capacity;
