@@ -36,8 +36,8 @@ names=()
 for k in 5 20; do
     for length in "${lengths[@]}"; do
         names+=("rare-$k-$length")
-        # Measured: about 10 microseconds for each entry of three beams.
-        unit "rare-$k-$length" $((draws * (k == 5 ? 4 : 1) * k * length / 4 / 100000 + 1)) \
+        # Measured: about 4 microseconds for each entry of three beams, on two cores.
+        unit "rare-$k-$length" $((draws * (k == 5 ? 4 : 1) * k * length / 4 / 250000 + 1)) \
             rare "$k" "$length"
     done
 done
