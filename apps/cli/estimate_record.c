@@ -120,7 +120,9 @@ static const char *why_not(sb_method method)
     switch (method) {
     case SB_METHOD_REJECT:
         return "its draws have no kappa; method sbs draws by the same law and has one";
-    case SB_METHOD_RESAMPLE: return "its draws do not follow the model's law";
+    case SB_METHOD_RESAMPLE:
+    case SB_METHOD_COMMIT:
+    case SB_METHOD_BEAM_SAMPLE: return "its draws do not follow the model's law";
     case SB_METHOD_DIVERSE: return "its sequences are chosen to be unlike, not by the model's law";
     default: return "nothing is known of its law";
     }
