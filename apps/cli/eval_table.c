@@ -15,14 +15,11 @@ static void put_record(output *out, const eval_setting *setting)
     output_format(out, "{\"method\":\"%s\",\"k\":%" PRId32 ",\"temperature\":",
                   sb_method_name(setting->method), setting->k);
     output_json_number(out, setting->temperature);
-    output_key(out, "strength");
-    output_json_number(out, setting->strength);
+    output_key_number(out, "strength", setting->strength);
     output_key(out, "inputs");
     output_unsigned(out, setting->n_inputs);
-    for (int v = 0; v < EVAL_VALUES; v++) {
-        output_key(out, keys[v]);
-        output_json_number(out, setting->values[v]);
-    }
+    for (int v = 0; v < EVAL_VALUES; v++)
+        output_key_number(out, keys[v], setting->values[v]);
     output_text(out, "}\n");
 }
 
