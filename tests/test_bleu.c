@@ -362,6 +362,33 @@ static void test_refusals(void **state)
     }
 }
 
+static void test_missing_arguments(void **state)
+{
+    (void)state;
+    const sb_text text = {"a", 1}, none = {NULL, 1};
+    sb_bleu_references *references = NULL;
+    sb_bleu_config config;
+    sb_diversity diversity;
+    char *words;
+    sb_bleu_config_default(&config);
+    assert_int_equal(sb_bleu_config_check(NULL, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_bleu_references_open(NULL, &config, &text, 1, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_bleu_references_open(&references, &config, NULL, 1, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_bleu_references_open(&references, &config, &none, 1, NULL),
+                     SB_ERR_ARGUMENT);
+    assert_int_equal(sb_bleu_references_open(&references, &config, &text, 1, NULL), SB_OK);
+    assert_int_equal(sb_bleu_count(references, "a", 1, NULL, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_bleu_sentence(references, "a", 1, NULL, NULL), SB_ERR_ARGUMENT);
+    sb_bleu_references_close(references);
+    assert_int_equal(sb_tokenize(config.tokenizer, "a", 1, NULL, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_tokenize(config.tokenizer, NULL, 1, &words, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_tokenize(config.tokenizer, NULL, 0, &words, NULL), SB_OK);
+    sb_free(words);
+    assert_int_equal(sb_diversity_compute(config.tokenizer, NULL, 1, &diversity, NULL),
+                     SB_ERR_ARGUMENT);
+    assert_int_equal(sb_diversity_compute(config.tokenizer, &text, 1, NULL, NULL), SB_ERR_ARGUMENT);
+}
+
 /* Fails each allocation of a whole computation in turn. */
 static void test_memory(void **state)
 {
@@ -401,7 +428,8 @@ int main(void)
         cmocka_unit_test(test_corpora),  cmocka_unit_test(test_sentences),
         cmocka_unit_test(test_tokens),   cmocka_unit_test(test_malformed),
         cmocka_unit_test(test_by_hand),  cmocka_unit_test(test_names),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_missing_arguments),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, open_corpora, close_corpora);
 }

@@ -47,6 +47,8 @@ void sb_bleu_config_default(sb_bleu_config *config)
 
 sb_status sb_bleu_config_check(const sb_bleu_config *config, sb_error *err)
 {
+    if (config == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_bleu_config_check: a config expected");
     const sb_status status = tokenize_check(config->tokenizer, err);
     if (status != SB_OK)
         return status;
@@ -88,7 +90,7 @@ sb_status sb_bleu_references_open(sb_bleu_references **references, const sb_bleu
     sb_status status = sb_bleu_config_check(config, err);
     if (status != SB_OK)
         return status;
-    if (n == 0)
+    if (references == NULL || texts == NULL || n == 0)
         return status_fail(err, SB_ERR_ARGUMENT, "BLEU needs at least one reference");
     sb_bleu_references *const opened = alloc_zeroed(1, sizeof *opened);
     if (opened == NULL)
@@ -131,6 +133,9 @@ static uint64_t nearest_size(const sb_bleu_references *references, uint64_t size
 sb_status sb_bleu_count(const sb_bleu_references *references, const char *hypothesis, size_t size,
                         sb_bleu_counts *counts, sb_error *err)
 {
+    if (references == NULL || counts == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_bleu_count: references and a place for the counts expected");
     tokenize_text words = {0};
     sb_bleu_counts counted;
     sb_status status = tokenize(references->config.tokenizer, hypothesis, size, &words, err);
@@ -205,6 +210,8 @@ void sb_bleu_score(const sb_bleu_counts *counts, const sb_bleu_config *config, s
 sb_status sb_bleu_sentence(const sb_bleu_references *references, const char *hypothesis,
                            size_t size, sb_bleu *bleu, sb_error *err)
 {
+    if (bleu == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_bleu_sentence: a place for it expected");
     sb_bleu_counts counts;
     const sb_status status = sb_bleu_count(references, hypothesis, size, &counts, err);
     if (status != SB_OK)

@@ -239,6 +239,8 @@ sb_status tokenize(sb_tokenizer tokenizer, const char *text, size_t size, tokeni
     sb_status status = tokenize_check(tokenizer, err);
     if (status != SB_OK)
         return status;
+    if (text == NULL && size > 0)
+        return status_fail(err, SB_ERR_ARGUMENT, "a text of %zu bytes is NULL", size);
     status = copy_text(text, size, &spare);
     if (status == SB_OK && tokenizer == SB_TOKENIZE_13A)
         status = tokenize_13a(&spare, out);
@@ -253,6 +255,8 @@ sb_status tokenize(sb_tokenizer tokenizer, const char *text, size_t size, tokeni
 sb_status sb_tokenize(sb_tokenizer tokenizer, const char *text, size_t size, char **tokens,
                       sb_error *err)
 {
+    if (tokens == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_tokenize: a place for the words expected");
     tokenize_text out = {0};
     const sb_status status = tokenize(tokenizer, text, size, &out, err);
     if (status != SB_OK) {
