@@ -26,17 +26,17 @@ extern "C" {
 enum { SB_NGRAM_ORDERS = 4 }; /* BLEU and diversity look at 1- to 4-grams */
 
 typedef enum sb_tokenizer {
-    SB_TOKENIZE_13A = 0,  /* mteval-v13a, the default */
-    SB_TOKENIZE_INTL = 1, /* mteval-v14 by Unicode classes; needs a build with utf8proc */
-    SB_TOKENIZE_CHAR = 2, /* every character is a word */
-    SB_TOKENIZE_NONE = 3  /* the text is tokenised already: words between blanks */
+    SB_TOKENIZER_13A = 0,  /* mteval-v13a, the default */
+    SB_TOKENIZER_INTL = 1, /* mteval-v14 by Unicode classes; needs a build with utf8proc */
+    SB_TOKENIZER_CHAR = 2, /* every character is a word */
+    SB_TOKENIZER_NONE = 3  /* the text is tokenised already: words between blanks */
 } sb_tokenizer;
 
 typedef enum sb_smoothing {
-    SB_SMOOTH_NONE = 0,
-    SB_SMOOTH_FLOOR = 1, /* value: what replaces a zero count, default 0.1 */
-    SB_SMOOTH_ADD_K = 2, /* value: what is added from order 2 on, default 1 */
-    SB_SMOOTH_EXP = 3    /* the default */
+    SB_SMOOTHING_NONE = 0,
+    SB_SMOOTHING_FLOOR = 1, /* value: what replaces a zero count, default 0.1 */
+    SB_SMOOTHING_ADD_K = 2, /* value: what is added from order 2 on, default 1 */
+    SB_SMOOTHING_EXP = 3    /* the default */
 } sb_smoothing;
 
 typedef struct sb_bleu_config {

@@ -27,10 +27,10 @@ static const struct {
     const char *name;
     double value; /* default; NaN: it takes none */
 } smoothings[] = {
-    [SB_SMOOTH_NONE] = {"none", NAN},
-    [SB_SMOOTH_FLOOR] = {"floor", 0.1},
-    [SB_SMOOTH_ADD_K] = {"add-k", 1},
-    [SB_SMOOTH_EXP] = {"exp", NAN},
+    [SB_SMOOTHING_NONE] = {"none", NAN},
+    [SB_SMOOTHING_FLOOR] = {"floor", 0.1},
+    [SB_SMOOTHING_ADD_K] = {"add-k", 1},
+    [SB_SMOOTHING_EXP] = {"exp", NAN},
 };
 
 const char *sb_smoothing_name(sb_smoothing smoothing)
@@ -42,7 +42,7 @@ const char *sb_smoothing_name(sb_smoothing smoothing)
 void sb_bleu_config_default(sb_bleu_config *config)
 {
     *config = (sb_bleu_config){
-        .tokenizer = SB_TOKENIZE_13A, .smoothing = SB_SMOOTH_EXP, .smooth_value = NAN};
+        .tokenizer = SB_TOKENIZER_13A, .smoothing = SB_SMOOTHING_EXP, .smooth_value = NAN};
 }
 
 sb_status sb_bleu_config_check(const sb_bleu_config *config, sb_error *err)
@@ -175,17 +175,17 @@ static int compute_precisions(const sb_bleu_counts *counts, const sb_bleu_config
     const double value = smooth_value(config);
     double halving = 1; /* exp: each order without match counts half of the one before */
     for (int n = 0; n < SB_NGRAM_ORDERS; n++) {
-        const double added = config->smoothing == SB_SMOOTH_ADD_K && n > 0 ? value : 0;
+        const double added = config->smoothing == SB_SMOOTHING_ADD_K && n > 0 ? value : 0;
         const double matches = (double)counts->matches[n] + added;
         const double total = (double)counts->totals[n] + added;
         if (total == 0)
             return config->effective_order ? n : SB_NGRAM_ORDERS;
         if (matches > 0) {
             precisions[n] = 100 * matches / total;
-        } else if (config->smoothing == SB_SMOOTH_EXP) {
+        } else if (config->smoothing == SB_SMOOTHING_EXP) {
             halving *= 2;
             precisions[n] = 100 / (halving * total);
-        } else if (config->smoothing == SB_SMOOTH_FLOOR) {
+        } else if (config->smoothing == SB_SMOOTHING_FLOOR) {
             precisions[n] = 100 * value / total;
         }
     }
