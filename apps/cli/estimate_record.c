@@ -134,12 +134,6 @@ sb_status estimate_record_check(const draw_record *record, sb_error *err)
     case SB_METHOD_SBS:
     case SB_METHOD_EXPLICIT:
     case SB_METHOD_SAMPLE:
-        if (record->n_sequences < (size_t)record->k && !is_exhausted(record))
-            return sb_error_set(err, SB_ERR_INPUT,
-                                "there are %zu sequences, but \"k\" is %d and \"exhausted\" is not "
-                                "true",
-                                record->n_sequences, (int)record->k);
-        break;
     case SB_METHOD_BEAM: break;
     default:
         return sb_error_set(err, SB_ERR_INPUT, "there is no estimator for method %s: %s",
