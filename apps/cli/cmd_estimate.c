@@ -155,24 +155,18 @@ static int check_options(estimate_work *work, const options *parsed)
 
 /* --- the work --- */
 
-static void put_number(output *out, const char *key, double x)
-{
-    output_key(out, key);
-    output_json_number(out, x);
-}
-
 static void put_line(output *out, const draw_record *record, sb_estimator estimator, int32_t k,
                      const sb_estimate *estimate)
 {
     output_format(out, "{\"stream\":%" PRIu64, record->stream);
-    put_number(out, "temperature", record->temperature);
+    output_key_number(out, "temperature", record->temperature);
     output_format(out, ",\"draw\":%" PRIu64 ",\"estimator\":\"%s\",\"k\":%d", record->draw,
                   sb_estimator_name(estimator), (int)k);
-    put_number(out, "estimate", estimate->value);
-    put_number(out, "se", estimate->se);
-    put_number(out, "ess", estimate->ess);
-    put_number(out, "mc_equivalent", estimate->mc_equivalent);
-    put_number(out, "weight_sum", estimate->weight_sum);
+    output_key_number(out, "estimate", estimate->value);
+    output_key_number(out, "se", estimate->se);
+    output_key_number(out, "ess", estimate->ess);
+    output_key_number(out, "mc_equivalent", estimate->mc_equivalent);
+    output_key_number(out, "weight_sum", estimate->weight_sum);
     output_text(out, "}\n");
 }
 

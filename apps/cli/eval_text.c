@@ -99,8 +99,7 @@ static void put_corpus(text_work *work)
     if (!work->options->is_text) {
         output_text(out, "{\"bleu\":");
         output_json_number(out, bleu.score);
-        output_key(out, "bp");
-        output_json_number(out, bleu.brevity_penalty);
+        output_key_number(out, "bp", bleu.brevity_penalty);
         output_format(out, ",\"signature\":\"%s\"}\n", signature);
         return;
     }

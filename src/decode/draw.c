@@ -6,9 +6,6 @@
  * number of inputs. What a job gives does not depend on who does it or beside which others. */
 #include "sbeam/draw.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/status.h"
 #include "decode/cached_steps.h"

@@ -82,7 +82,7 @@ same bare-curve curve "estimate: shorter prefixes do not need it"
 "$sbeam" estimate --f entropy --sacrifice <bare >bare-curve
 "$sbeam" estimate --f entropy --sacrifice <draws >curve
 same bare-curve curve "estimate: nor does the sacrifice"
-for method in diverse resample reject; do
+for method in diverse resample reject commit beam-sample; do
     "$sbeam" draw -m "$fig1" -k 2 --method $method --seed 1 -f jsonl |
         "$sbeam" estimate --f length >out 2>err
     code=$?
