@@ -157,7 +157,7 @@ static void check_corpus(char **fields)
         sb_bleu_counts counts;
         assert_int_equal(
             sb_bleu_count(references, set->hypotheses[i], set->sizes[i], &counts, NULL), SB_OK);
-        sb_bleu_add(&sum, &counts);
+        sb_bleu_counts_add(&sum, &counts);
         sb_bleu_references_close(references);
         n_refs = i == 0 || n == n_refs ? n : 0;
     }

@@ -46,7 +46,7 @@ static sb_status score_line(text_work *work, sb_error *err)
     sb_bleu_references_close(references);
     if (status != SB_OK)
         return status;
-    sb_bleu_add(&work->corpus, &counts);
+    sb_bleu_counts_add(&work->corpus, &counts);
     if (segment == 0)
         work->n_references = n;
     else if (n != work->n_references)

@@ -88,7 +88,7 @@ typedef struct sb_bleu {
 
 SB_API sb_status sb_bleu_count(const sb_bleu_references *references, const char *hypothesis,
                                size_t size, sb_bleu_counts *counts, sb_error *err);
-SB_API void sb_bleu_add(sb_bleu_counts *sum, const sb_bleu_counts *counts);
+SB_API void sb_bleu_counts_add(sb_bleu_counts *sum, const sb_bleu_counts *counts);
 /* The config is one that sb_bleu_config_check accepts, here and in sb_bleu_signature. */
 SB_API void sb_bleu_score(const sb_bleu_counts *counts, const sb_bleu_config *config,
                           sb_bleu *bleu);

@@ -150,7 +150,7 @@ sb_status sb_bleu_count(const sb_bleu_references *references, const char *hypoth
     return SB_OK;
 }
 
-void sb_bleu_add(sb_bleu_counts *sum, const sb_bleu_counts *counts)
+void sb_bleu_counts_add(sb_bleu_counts *sum, const sb_bleu_counts *counts)
 {
     for (int n = 0; n < SB_NGRAM_ORDERS; n++) {
         sum->matches[n] += counts->matches[n];
