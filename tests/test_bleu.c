@@ -352,9 +352,11 @@ static void test_refusals(void **state)
     config.smoothing = SB_SMOOTHING_FLOOR;
     assert_int_equal(sb_bleu_config_check(&config, NULL), SB_OK);
     config.smooth_value = -0.1;
-    check_refused(&config, "at least 0, not -0.1");
+    check_refused(&config, "from 0 to 1e+09, not -0.1");
     config.smooth_value = INFINITY;
-    check_refused(&config, "finite");
+    check_refused(&config, "not inf");
+    config.smooth_value = 1e308; /* precisions and the score would be infinite */
+    check_refused(&config, "not 1e+308");
     if (!unicode_is_present()) {
         sb_bleu_config_default(&config);
         config.tokenizer = SB_TOKENIZER_INTL;

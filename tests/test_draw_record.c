@@ -104,7 +104,7 @@ static void test_settings(void **state)
     draw_record record;
     char text[32];
     assert_int_equal(parse("\"top_p\":0.9,\"early_stop\":true,\"penalty\":\"step\","
-                           "\"stop\":[\"a\",\"b\"],\"ban\":[3],",
+                           "\"stop\":[\"a\",\"b\"],",
                            &record, NULL),
                      SB_OK);
     assert_string_equal(draw_record_setting(&record, "max-len", text, sizeof(text)), "9");
@@ -114,7 +114,7 @@ static void test_settings(void **state)
     assert_true(strtod(draw_record_setting(&record, "top-p", text, sizeof(text)), NULL) == 0.9);
     assert_string_equal(draw_record_item(&record, "stop", 1), "b");
     assert_null(draw_record_item(&record, "stop", 2));
-    assert_null(draw_record_item(&record, "ban", 0)); /* not a string */
+    assert_null(draw_record_item(&record, "ban", 0));
     assert_null(draw_record_item(&record, "sequence", 0));
     draw_record_free(&record);
 }
@@ -146,6 +146,11 @@ static void test_refusals(void **state)
         {HEAD "\"kappa\":1,\"exhausted\":true,\"sequences\":[]}", "\"kappa\" is a number though"},
         {HEAD "\"exhausted\":1}", "\"exhausted\" is neither true nor false"},
         {HEAD "\"complete\":null}", "\"complete\" is neither true nor false"},
+        {HEAD "\"ban\":[3]}", "\"ban\" is not an array of strings"},
+        {HEAD "\"ban\":\"a\"}", "\"ban\" is not an array of strings"},
+        {HEAD "\"ban\":null}", "\"ban\" is not an array of strings"},
+        {HEAD "\"stop\":[\"a\",null]}", "\"stop\" is not an array of strings"},
+        {HEAD "\"stop\":[\"a\\u0000b\"]}", "\"stop\" is not an array of strings"},
         {HEAD "\"kappa\":1}", "\"sequences\" is missing"},
         {HEAD "\"sequences\":{}}", "\"sequences\" is not an array"},
         {HEAD "\"sequences\":[1,2]}", "there are 2 sequences, but \"k\" is 1"},

@@ -153,6 +153,22 @@ static sb_status get_sequences(const json_t *root, draw_record *record, sb_error
     return SB_OK;
 }
 
+/* Whether `key`, where it is there, holds strings alone: one that is left out by mistake would give
+ * the truth of another distribution. */
+static sb_status check_strings(const json_t *root, const char *key, sb_error *err)
+{
+    const json_t *const array = json_object_get(root, key);
+    bool is_fine = array == NULL || json_is_array(array);
+    for (size_t i = 0; is_fine && i < json_array_size(array); i++) {
+        const json_t *const item = json_array_get(array, i);
+        is_fine = json_is_string(item) &&
+                  strlen(json_string_value(item)) == json_string_length(item); /* no zero byte */
+    }
+    if (is_fine)
+        return SB_OK;
+    return sb_error_set(err, SB_ERR_INPUT, "\"%s\" is not an array of strings", key);
+}
+
 /* SBS and its reference have a threshold: null is -inf where everything was found. */
 static sb_status get_kappa(const json_t *root, draw_record *record, sb_error *err)
 {
@@ -192,6 +208,10 @@ static sb_status get_record(const json_t *root, draw_record *record, sb_error *e
         status = get_flag(root, "complete", &record->complete, err);
     if (status == SB_OK)
         status = get_kappa(root, record, err);
+    if (status == SB_OK)
+        status = check_strings(root, "ban", err);
+    if (status == SB_OK)
+        status = check_strings(root, "stop", err);
     return status == SB_OK ? get_sequences(root, record, err) : status;
 }
 

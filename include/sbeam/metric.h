@@ -42,7 +42,7 @@ typedef enum sb_smoothing {
 typedef struct sb_bleu_config {
     sb_tokenizer tokenizer; /* default 13a */
     sb_smoothing smoothing; /* default exp */
-    double smooth_value;    /* default NaN: that of the smoothing; else >= 0 */
+    double smooth_value;    /* default NaN: that of the smoothing; else 0 to 1e9 */
     bool effective_order;   /* orders without n-gram do not count; default false. sb_bleu_sentence
                              * always has it on */
 } sb_bleu_config;

@@ -2,7 +2,8 @@
  *
  * Weights are kept relative to the largest, r_i = w_i / max w, so that ratios of them are right
  * where the weights themselves are below the smallest double. A beam is the case kappa = -inf:
- * each q_i is 1 and each weight is p_i. */
+ * each q_i is 1 and each weight is p_i. The values are kept relative to a power of two, which costs
+ * no digit, so that their squares neither overflow nor vanish. */
 #include "sbeam/estimate.h"
 
 #include <math.h>
@@ -45,6 +46,17 @@ static sb_status check_arguments(sb_estimator estimator, const double *f, const 
                                "log-probability %zu is %g: it must be at most 0", i + 1, log_p[i]);
     }
     return SB_OK;
+}
+
+/* The power of two just above the largest magnitude. */
+static int find_exponent(const double *f, size_t n)
+{
+    double most = 0;
+    int exponent;
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, fabs(f[i]));
+    frexp(most, &exponent);
+    return exponent;
 }
 
 static void compute_mc(const double *f, size_t n, sb_estimate *estimate)
@@ -146,6 +158,18 @@ static sb_status compute_weighted(const double *f, const double *log_p, size_t n
     return SB_OK;
 }
 
+/* Of values that are neither large nor small. */
+static sb_status compute(sb_estimator estimator, const double *f, const double *log_p, size_t n,
+                         double kappa, sb_estimate *estimate, sb_error *err)
+{
+    const bool normalised =
+        estimator == SB_ESTIMATOR_SBS_NORMALISED || estimator == SB_ESTIMATOR_BEAM_NORMALISED;
+    if (estimator != SB_ESTIMATOR_MC)
+        return compute_weighted(f, log_p, n, kappa, normalised, estimate, err);
+    compute_mc(f, n, estimate);
+    return SB_OK;
+}
+
 sb_status sb_estimate_compute(sb_estimator estimator, const double *f, const double *log_p,
                               size_t n, double kappa, sb_estimate *estimate, sb_error *err)
 {
@@ -156,16 +180,19 @@ sb_status sb_estimate_compute(sb_estimator estimator, const double *f, const dou
         return status;
     const bool is_beam =
         estimator == SB_ESTIMATOR_BEAM || estimator == SB_ESTIMATOR_BEAM_NORMALISED;
-    const bool normalised =
-        estimator == SB_ESTIMATOR_SBS_NORMALISED || estimator == SB_ESTIMATOR_BEAM_NORMALISED;
+    double *const scaled = alloc_array(n, sizeof(*scaled));
+    if (scaled == NULL)
+        return status_no_memory(err);
+    const int exponent = find_exponent(f, n);
+    for (size_t i = 0; i < n; i++)
+        scaled[i] = ldexp(f[i], -exponent);
     sb_estimate found;
-    if (estimator == SB_ESTIMATOR_MC)
-        compute_mc(f, n, &found);
-    else
-        status =
-            compute_weighted(f, log_p, n, is_beam ? -INFINITY : kappa, normalised, &found, err);
+    status = compute(estimator, scaled, log_p, n, is_beam ? -INFINITY : kappa, &found, err);
+    alloc_free(scaled);
     if (status != SB_OK)
         return status;
+    found.value = ldexp(found.value, exponent);
+    found.se = ldexp(found.se, exponent);
     if (!isfinite(found.value) || !isfinite(found.weight_sum) || isinf(found.se))
         return status_fail(err, SB_ERR_ARGUMENT,
                            "the estimate is larger than a double can be: the values or kappa are "

@@ -33,6 +33,9 @@ static const struct {
     [SB_SMOOTHING_EXP] = {"exp", NAN},
 };
 
+/* More has no use, and precisions would overflow. */
+static const double most_smooth_value = 1e9;
+
 const char *sb_smoothing_name(sb_smoothing smoothing)
 {
     return (size_t)smoothing < sizeof smoothings / sizeof smoothings[0] ? smoothings[smoothing].name
@@ -60,9 +63,9 @@ sb_status sb_bleu_config_check(const sb_bleu_config *config, sb_error *err)
     if (isnan(smoothings[config->smoothing].value))
         return status_fail(err, SB_ERR_ARGUMENT,
                            "smooth-value belongs to floor and add-k: the smoothing is %s", name);
-    if (!(config->smooth_value >= 0 && config->smooth_value < INFINITY))
-        return status_fail(err, SB_ERR_ARGUMENT, "smooth-value is finite and at least 0, not %g",
-                           config->smooth_value);
+    if (!(config->smooth_value >= 0 && config->smooth_value <= most_smooth_value))
+        return status_fail(err, SB_ERR_ARGUMENT, "smooth-value is from 0 to %g, not %g",
+                           most_smooth_value, config->smooth_value);
     return SB_OK;
 }
 

@@ -122,6 +122,12 @@ says 'standard input:2: log-probability 1 is 0.5' "estimate: where it is"
 lines 2 "estimate: the draws before it are there"
 sed 's/"g":[^,]*/"g":-9/' draws | "$sbeam" estimate --f length --curve 1 >out 2>err
 says 'standard input:1: sequence 2: not in the order' "estimate: draws that were shuffled"
+# Sequences 1 and 2 in the other order, kappa and the last in place.
+sed -E 's/(\{"text"[^}]*\}),(\{"text"[^}]*\}),/\2,\1,/' draws >broken
+for given in --curve=3 --sacrifice; do
+    "$sbeam" estimate --f length "$given" <broken >out 2>err
+    says 'standard input:1: sequence 2: not in the order' "estimate: two that were exchanged: $given"
+done
 sed 's/"kappa":[^,]*/"kappa":9/' draws | "$sbeam" estimate --f length >out 2>err
 says 'standard input:1: "kappa" is above' "estimate: a threshold of another draw"
 sed 's/"k":3/"k":4/' draws | "$sbeam" estimate --f length >out 2>err
