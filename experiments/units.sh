@@ -1,0 +1,160 @@
+# Sourced by the run.sh of every experiment: its options, and its work in units that are never
+# done twice, so that a run that was ended, by kill -9 if need be, goes on where it was.
+#
+#   run.sh [--quick] [--out DIR] [--data EN FR] [--list]
+#
+# --out   the CSV and SVG go to DIR/EXPERIMENT/ (default: experiments/, with --quick build/figures)
+# --data  sentences and their references (default: experiments/data/everyday.{en,fr})
+# --list  prints "UNIT COST" (about how many seconds) for each unit, and does nothing
+#
+# A run.sh needs sbeam in PATH and looks like this:
+#
+#   models=(models/fig1.json)       # before: model files that decide the result, from the top folder
+#                                   # (default: the translation model)
+#   parts=(draws.sh)                # before: other files that decide the units (default: none)
+#   data=false                      # before: neither EN nor FR is used
+#   . "$(dirname "$0")/../units.sh"
+#   unit NAME COST COMMAND...       # standard output goes to $work/NAME once COMMAND succeeded
+#   finish() {                      # writes the CSV from the units
+#       table data.csv 'k,bleu' cat "$work/NAME"
+#   }
+#   run_finish                      # finish, then plot.gp
+#
+# It may use quick (true or false), out, dir ($out/EXPERIMENT), en, fr, work and top. COMMAND runs
+# under set -eu -o pipefail. Standard output tells what happens: "start UNIT COST", then "done UNIT
+# COST", or "found UNIT COST".
+set -eu -o pipefail
+export LC_ALL=C.UTF-8
+
+here=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$here/../.." && pwd)
+experiment=$(basename "$here")
+quick=false
+list=false
+out=
+en=$top/experiments/data/everyday.en
+fr=$top/experiments/data/everyday.fr
+
+fail() {
+    echo "$experiment: $*" >&2
+    exit 1
+}
+
+usage() {
+    echo "$experiment: $*" >&2
+    echo "usage: $0 [--quick] [--out DIR] [--data EN FR] [--list]" >&2
+    exit 2
+}
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --quick) quick=true ;;
+    --list) list=true ;;
+    --out)
+        [ $# -ge 2 ] && [ -n "$2" ] || usage "--out needs a folder"
+        case $2 in *\'*) usage "--out must have no quote in its name" ;; esac
+        out=$2
+        shift
+        ;;
+    --data)
+        [ $# -ge 3 ] || usage "--data needs two files: sentences and references"
+        en=$2
+        fr=$3
+        shift 2
+        ;;
+    *) usage "unknown argument '$1'" ;;
+    esac
+    shift
+done
+if [ -z "$out" ]; then
+    out=$top/experiments
+    $quick && out=$top/build/figures
+fi
+dir=$out/$experiment
+
+deciders=("$here/run.sh") # the files on which the results depend
+${data:-true} && deciders+=("$en" "$fr")
+[ -z "${models+set}" ] && models=("${SBEAM_MODEL:-models/enfr-everyday.safetensors}")
+for file in "${models[@]}"; do
+    case $file in
+    /*) deciders+=("$file") ;;
+    *) deciders+=("$top/$file") ;;
+    esac
+done
+for file in ${parts[@]+"${parts[@]}"}; do
+    deciders+=("$here/$file")
+done
+for file in "${deciders[@]}"; do
+    [ -f "$file" ] && [ -r "$file" ] || fail "'$file' cannot be read"
+done
+command -v sbeam >/dev/null || fail "there is no sbeam in PATH; scripts/figures puts it there"
+
+# work_folder NAME FILE...: the folder of the units that these files and the settings decide.
+# Changed ones get another, so that new units are never mixed with old ones.
+work_folder() {
+    local name=$1 key
+    shift
+    key=$({ echo "$quick" && sbeam --version && sha256sum "$@" | cut -d ' ' -f 1; } | sha256sum)
+    echo "$out/.work/$name-${key:0:12}"
+}
+work=$(work_folder "$experiment" "${deciders[@]}")
+
+# Two runs at once would do the same work; children do not inherit the lock, or those that outlive
+# a kill would keep it.
+if ! $list; then
+    mkdir -p "$dir" "$out/.work"
+    exec 9>"$out/.work/$experiment.lock"
+    flock -n 9 || fail "another run is at work in '$out'"
+    rm -f "$out/.work/$experiment"-*/*.part.*
+    trap 'exit 130' INT TERM HUP
+fi
+
+unit() {
+    local name=$1 cost=$2 id part status
+    shift 2
+    id=$(basename "$work")/$name
+    if $list; then
+        echo "$id $cost"
+        return
+    fi
+    if [ -e "$work/$name" ]; then
+        echo "found $id $cost"
+        return
+    fi
+    echo "start $id $cost"
+    mkdir -p "$work"
+    part=$work/$name.part.$$ # of this run alone: an orphan may still write to its own
+    set +e
+    (
+        set -eu -o pipefail
+        "$@"
+    ) >"$part" 2>"$part.messages" 9>&-
+    status=$?
+    set -e
+    if [ $status -ne 0 ]; then
+        cat "$part.messages" >&2
+        rm -f "$part" "$part.messages"
+        fail "unit $name failed with status $status: $*"
+    fi
+    rm -f "$part.messages"
+    mv "$part" "$work/$name"
+    echo "done $id $cost"
+}
+
+# table FILE HEADER COMMAND...: writes $dir/FILE, whole or not at all.
+table() {
+    local file=$dir/$1 header=$2
+    shift 2
+    {
+        echo "$header"
+        "$@"
+    } >"$file.part"
+    mv "$file.part" "$file"
+}
+
+run_finish() {
+    $list && exit 0
+    finish
+    (cd "$here" && gnuplot -e "dir='$(cd "$dir" && pwd)'" plot.gp) 9>&- ||
+        fail "gnuplot could not plot"
+}
