@@ -13,6 +13,7 @@
 #                                   # (default: the translation model)
 #   parts=(draws.sh)                # before: other files that decide the units (default: none)
 #   data=false                      # before: neither EN nor FR is used
+#   shared=NAME                     # before: experiments of this name share units; run.sh decides none
 #   . "$(dirname "$0")/../units.sh"
 #   unit NAME COST COMMAND...       # standard output goes to $work/NAME once COMMAND succeeded
 #   finish() {                      # writes the CSV from the units
@@ -72,7 +73,9 @@ if [ -z "$out" ]; then
 fi
 dir=$out/$experiment
 
-deciders=("$here/run.sh") # the files on which the results depend
+pool=${shared:-$experiment}
+deciders=() # the files on which the units depend
+[ "$pool" = "$experiment" ] && deciders+=("$here/run.sh")
 ${data:-true} && deciders+=("$en" "$fr")
 [ -z "${models+set}" ] && models=("${SBEAM_MODEL:-models/enfr-everyday.safetensors}")
 for file in "${models[@]}"; do
@@ -89,23 +92,17 @@ for file in "${deciders[@]}"; do
 done
 command -v sbeam >/dev/null || fail "there is no sbeam in PATH; scripts/figures puts it there"
 
-# work_folder NAME FILE...: the folder of the units that these files and the settings decide.
-# Changed ones get another, so that new units are never mixed with old ones.
-work_folder() {
-    local name=$1 key
-    shift
-    key=$({ echo "$quick" && sbeam --version && sha256sum "$@" | cut -d ' ' -f 1; } | sha256sum)
-    echo "$out/.work/$name-${key:0:12}"
-}
-work=$(work_folder "$experiment" "${deciders[@]}")
+# Other files or settings get another folder, so that new units are never mixed with old ones.
+key=$({ echo "$quick" && sbeam --version && sha256sum "${deciders[@]}" | cut -d ' ' -f 1; } | sha256sum)
+work=$out/.work/$pool-${key:0:12}
 
 # Two runs at once would do the same work; children do not inherit the lock, or those that outlive
 # a kill would keep it.
 if ! $list; then
     mkdir -p "$dir" "$out/.work"
-    exec 9>"$out/.work/$experiment.lock"
+    exec 9>"$out/.work/$pool.lock"
     flock -n 9 || fail "another run is at work in '$out'"
-    rm -f "$out/.work/$experiment"-*/*.part.*
+    rm -f "$out/.work/$pool"-*/*.part.*
     trap 'exit 130' INT TERM HUP
 fi
 

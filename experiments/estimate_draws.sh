@@ -1,0 +1,116 @@
+# Sourced by bleu-estimate/run.sh and entropy-estimate/run.sh, which set f: estimates of E[f] for
+# three sentences, from the same draws. Whichever runs first makes the units of both.
+#
+# A unit is a file of CSV: "bleu" or "entropy", then the columns of its kind.
+#   truth-S       sentence S (a line of the data), all temperatures: from one large draw
+#   METHOD-S-T    the estimators of a method over many draws at temperature T, for each k
+shared=estimate
+parts=(../estimate_draws.sh ../fields.awk)
+. "$(dirname "$0")/../units.sh"
+
+sentences=(100 200 300)
+temperatures=(0.05 0.1 0.2 0.5 1)
+repetitions=100
+most=250          # largest k
+truth_k=5000
+grid=(1 2 3 4 5 6 7 8 9 10 12 14 16 18 20 22 25 28 32 36 40 45 50 56 63 71 80 90 100 110 120 130
+    140 150 165 180 195 210 230 250) # k of beam search, whose beams are not nested
+if $quick; then
+    repetitions=20
+    most=20
+    truth_k=200
+    grid=(1 2 5 10 20)
+fi
+seed=1
+truth_seed=2 # the truth has noise of its own
+for line in "${sentences[@]}"; do
+    [ "$(wc -l <"$en")" -ge "$line" ] || fail "'$en' has no line $line"
+done
+
+# draw SENTENCE ARGUMENT...: the stream is the place of the sentence, to find its references by.
+draw() {
+    local line=$1
+    shift
+    sed -n "${line}p" "$en" | tr -d '\r' | sed 's/[\\"]/\\&/g; s/\t/\\t/g' |
+        awk -v stream=$((line - 1)) '{ printf "{\"input\":\"%s\",\"stream\":%d}\n", $0, stream }' |
+        sbeam draw --input jsonl --threads "$(nproc)" -f jsonl "$@"
+}
+
+# estimates F KEYS ARGUMENT...: of E[F] from the draws in $draws, as CSV.
+estimates() {
+    local options=(--f "$1" -f jsonl "${@:3}")
+    [ "$1" = bleu ] && options+=(--ref "$fr")
+    sbeam estimate "${options[@]}" <"$draws" | awk -v keys="$2" -f "$here/../fields.awk" |
+        sed "s/^/$1,/"
+}
+
+truth() {
+    local draws=$work/truth-$1.draws.part.$$ list f
+    list=$(IFS=, && echo "${temperatures[*]}")
+    draw "$1" -k $truth_k -T "$list" --seed $truth_seed --batch 1 >"$draws"
+    for f in bleu entropy; do
+        estimates $f estimator,stream,temperature,k,estimate,se | grep "^$f,sbs-normalised,"
+    done
+    rm "$draws"
+}
+
+# summary SENTENCE T METHOD: for each k mean, band and error over the draws.
+summary() {
+    local draws=$work/$3-$1-$2.draws.part.$$ curve=() f k value
+    if [ "$3" = beam ]; then
+        for k in "${grid[@]}"; do
+            draw "$1" --method beam -k "$k" -T "$2"
+        done >"$draws"
+    else
+        draw "$1" --method "$3" -k $most -T "$2" --draws $repetitions --seed $seed >"$draws"
+        curve=(--curve "1..$most")
+    fi
+    for f in bleu entropy; do
+        value=$(awk -F , -v f=$f -v t="$2" '$1 == f && $4 == t { print $6 }' "$work/truth-$1")
+        estimates $f estimator,stream,temperature,k,draws,mean,p025,p975,bias,rmse \
+            --summary --truth "$value" "${curve[@]}"
+    done
+    rm "$draws"
+}
+
+units=()
+truths=()
+for sentence in "${sentences[@]}"; do
+    truths+=("$work/truth-$sentence")
+    unit "truth-$sentence" $((truth_k / 120 + 1)) truth "$sentence"
+    for temperature in "${temperatures[@]}"; do
+        for method in sample sbs beam; do
+            # Measured seconds on two cores for a full run, and what starting takes.
+            case $method in
+            sample) cost=$((repetitions * most / 1500)) ;;
+            sbs) cost=$((repetitions * most / 700)) ;;
+            beam) cost=$((${#grid[@]} * most / 700)) ;;
+            esac
+            units+=("$work/$method-$sentence-$temperature")
+            unit "$method-$sentence-$temperature" $((cost + 1)) summary "$sentence" "$temperature" $method
+        done
+    done
+done
+
+# of_f FORMAT FILE...: the lines for $f, the sentence by its number in the data.
+of_f() {
+    awk -F , -v OFS=, -v f="$f" '
+        $1 == f {
+            line = ($3 + 1) "," $4 "," $2 "," $5
+            for (i = 6; i <= NF; i++)
+                line = line "," ($i == "" ? "" : sprintf("%.6g", $i))
+            print line
+        }' "$@"
+}
+
+finish() {
+    table estimates.csv sentence,temperature,estimator,k,draws,mean,p025,p975,bias,rmse \
+        of_f "${units[@]}"
+    table truth.csv sentence,temperature,estimator,k,truth,se of_f "${truths[@]}"
+    table findings.csv \
+        sentence,temperature,k,truth,truth_se,sd_mc,sd_sbs,sd_sbs_normalised,sd_ratio,bias_sbs_normalised,rmse_ratio \
+        awk -F , -v table=findings -f "$here/../estimate_findings.awk" "$dir/truth.csv" "$dir/estimates.csv"
+    table claims.csv claim,held,cases \
+        awk -F , -v table=claims -f "$here/../estimate_findings.awk" "$dir/truth.csv" "$dir/estimates.csv"
+}
+run_finish

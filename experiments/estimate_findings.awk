@@ -1,0 +1,82 @@
+# Tables of what truth.csv and estimates.csv, in this order, say about the paper's claims; table is
+# findings or claims. The standard deviation over the draws follows from bias and RMSE.
+FNR == 1 {
+    file++
+    next
+}
+
+file == 1 {
+    case_of[++n_cases] = $1 SUBSEP $2
+    truth[$1, $2] = $5
+    truth_se[$1, $2] = $6
+}
+
+file == 2 {
+    mean[$1, $2, $3, $4] = $6
+    bias[$1, $2, $3, $4] = $9
+    rmse[$1, $2, $3, $4] = $10
+    sd[$1, $2, $3, $4] = sqrt($10 > $9 && $10 > -$9 ? $10 * $10 - $9 * $9 : 0)
+    draws[$1, $2, $3, $4] = $5
+    if ($4 > most)
+        most = $4
+    if ($3 == "beam")
+        beams[++n_beams] = $1 SUBSEP $2 SUBSEP $3 SUBSEP $4
+}
+
+function ratio(a, b) {
+    return b > 0 ? sprintf("%.3f", a / b) : ""
+}
+
+# Whether a mean over draws is where it should be, by its own noise and that of the truth.
+function agrees(c, estimator, k, noise) {
+    noise = sqrt(sd[c, estimator, k] ^ 2 / draws[c, estimator, k] + truth_se[c] ^ 2)
+    return bias[c, estimator, k] <= 4 * noise && -bias[c, estimator, k] <= 4 * noise
+}
+
+function row(c, k, part, mc, sbs, normalised) {
+    split(c, part, SUBSEP)
+    mc = sd[c, "mc", k]
+    sbs = sd[c, "sbs", k]
+    normalised = sd[c, "sbs-normalised", k]
+    if (table == "findings")
+        printf "%d,%s,%d,%.5g,%.2g,%.3g,%.3g,%.3g,%s,%.2g,%s\n", part[1], part[2], k, truth[c],
+            truth_se[c], mc, sbs, normalised, ratio(normalised, mc), bias[c, "sbs-normalised", k],
+            ratio(rmse[c, "sbs-normalised", k], rmse[c, "mc", k])
+    if (part[2] <= 0.2) {
+        low++
+        lower += normalised < mc
+    }
+    if (part[2] == 0.5) {
+        middle++
+        similar += normalised <= 1.5 * mc && mc <= 1.5 * normalised
+    }
+    n_rows++
+    tamed += normalised < sbs
+}
+
+END {
+    if (most >= 250)
+        n_ks = split("10 50 250", ks, " ")
+    else
+        n_ks = split("5 " most, ks, " ")
+    for (i = 1; i <= n_cases; i++) {
+        for (j = 1; j <= n_ks; j++)
+            row(case_of[i], ks[j])
+        agree_mc += agrees(case_of[i], "mc", most)
+        agree_sbs += agrees(case_of[i], "sbs", most)
+        agree_normalised += agrees(case_of[i], "sbs-normalised", most)
+    }
+    for (i = 1; i <= n_beams; i++) {
+        split(beams[i], part, SUBSEP)
+        below += mean[beams[i]] <= truth[part[1], part[2]] + 4 * truth_se[part[1], part[2]]
+    }
+    if (table == "claims") {
+        print "for T <= 0.2 normalised SBS has a smaller standard deviation than MC," lower + 0 "," low + 0
+        print "at T = 0.5 the two standard deviations are within a factor of 1.5," similar + 0 "," middle + 0
+        print "normalised SBS has a smaller standard deviation than SBS unnormalised," tamed + 0 "," n_rows
+        print "at the largest k the mean of MC agrees with the truth (4 standard errors)," agree_mc + 0 "," n_cases
+        print "at the largest k the mean of SBS agrees with the truth (4 standard errors)," agree_sbs + 0 "," n_cases
+        print "at the largest k the mean of normalised SBS agrees with the truth (4 standard errors)," agree_normalised + 0 "," n_cases
+        print "beam search without normalisation is a lower bound at every k (4 standard errors)," below + 0 "," n_beams
+    }
+}

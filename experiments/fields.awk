@@ -1,0 +1,22 @@
+# Lines of JSON, flat objects as sbeam prints them, to lines of CSV:
+#   awk -v keys=method,k,bleu_mean -f fields.awk
+# A key that is missing or null is an empty field.
+BEGIN { n_keys = split(keys, key, ",") }
+
+function value(name, rest) {
+    if (!match($0, "\"" name "\":"))
+        return ""
+    rest = substr($0, RSTART + RLENGTH)
+    if (sub(/^"/, "", rest))
+        sub(/"[,}].*/, "", rest)
+    else
+        sub(/[,}].*/, "", rest)
+    return rest == "null" ? "" : rest
+}
+
+{
+    line = value(key[1])
+    for (i = 2; i <= n_keys; i++)
+        line = line "," value(key[i])
+    print line
+}
