@@ -92,7 +92,7 @@ for sentence in "${sentences[@]}"; do
     done
 done
 
-# of_f FORMAT FILE...: the lines for $f, the sentence by its number in the data.
+# of_f FILE...: the lines for $f, the sentence by its number in the data, a curve after the other.
 of_f() {
     awk -F , -v OFS=, -v f="$f" '
         $1 == f {
@@ -100,7 +100,7 @@ of_f() {
             for (i = 6; i <= NF; i++)
                 line = line "," ($i == "" ? "" : sprintf("%.6g", $i))
             print line
-        }' "$@"
+        }' "$@" | sort -t , -k 1,1n -k 2,2g -k 3,3 -k 4,4n
 }
 
 finish() {

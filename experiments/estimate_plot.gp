@@ -32,7 +32,7 @@ here(c) = column(1) == sentence[row] && column(2) == temperature[col] ? column(c
 
 left(col) = 0.076 + 0.1855 * (col - 1)
 upper(row) = 0.89 - 0.28 * (row - 1)
-margins = "set lmargin at screen left(col); set rmargin at screen left(col) + 0.15; set tmargin at screen upper(row); set bmargin at screen upper(row) - 0.225"
+margins = "set lmargin at screen left(col); set rmargin at screen left(col) + 0.145; set tmargin at screen upper(row); set bmargin at screen upper(row) - 0.225"
 labels = "set title row == 1 ? sprintf('T = %g', temperature[col]) : '' offset 0,-0.6; unset label; if (col == 5) { set label sprintf('sentence %d', sentence[row]) at screen 0.985, upper(row) - 0.112 center rotate by 270 textcolor rgb '#555555' }"
 axes = "set label 100 k_title at screen 0.5, 0.025 center; set label 101 y_title at screen 0.014, 0.5 center rotate by 90"
 legend = "unset title; unset label; unset tics; unset border; unset grid; unset logscale; set xrange [0:1]; set yrange [0:1]; set lmargin at screen 0.02; set rmargin at screen 0.98; set tmargin at screen 1; set bmargin at screen 0.94; set key at screen 0.5, 0.988 center top horizontal maxrows 1 width 1 samplen 3.5"
@@ -43,6 +43,7 @@ k_title = "Number of sequences k"
 y_title = "Estimate of the ".quantity
 set style fill transparent solid 0.22 noborder
 set tics font ",13"
+set xtics offset 0,0.4
 set xtics most > 100 ? 100 : most / 4
 do for [row = 1:3] {
     do for [col = 1:5] {
@@ -83,6 +84,7 @@ k_title = "Number of sequences k (logarithmic)"
 y_title = "Root mean square error of the ".quantity.", logarithmic"
 set format y "10^{%T}"
 set tics font ",13"
+set xtics offset 0,0.4
 set xtics (1, 10, 100)
 do for [row = 1:3] {
     do for [col = 1:5] {

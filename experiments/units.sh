@@ -107,7 +107,7 @@ if ! $list; then
 fi
 
 unit() {
-    local name=$1 cost=$2 id part status
+    local name=$1 cost=$2 id part status since=$SECONDS
     shift 2
     id=$(basename "$work")/$name
     if $list; then
@@ -135,6 +135,7 @@ unit() {
     fi
     rm -f "$part.messages"
     mv "$part" "$work/$name"
+    echo "$name $((SECONDS - since))" >>"$work/.seconds"
     echo "done $id $cost"
 }
 

@@ -26,13 +26,13 @@ set tmargin at screen 0.83
 set bmargin at screen 0.13
 set xrange [left < 0 ? 0 : left:right > 1 ? 1 : right]
 set yrange [bottom:top]
-set xtics 0.2
+set xtics 0.2 offset 0,0.4
 set format x "%.1f"
 do for [i = 0:2] {
     k = word("5 10 20", i + 1) + 0
     eval panel(i)
     set title sprintf("k = %d", k) offset 0,-0.6
-    set xlabel i == 1 ? "Diversity: mean share of distinct 1- to 4-grams" : ""
+    set xlabel i == 1 ? "Diversity: mean share of distinct 1- to 4-grams" : "" offset 0,0.3
     set ylabel i == 0 ? "Sentence BLEU (0 to 100)" : "" offset 0.5,0
     plot for [m = 1:4] data skip 1 using (x(m, k)):6 with linespoints ls style[m] dt (4,3) lw 1.6 pt hollow[m] ps 0.5, \
          for [m = 1:4] data skip 1 using (x(m, k)):8 with linespoints ls style[m] dt (4,3) lw 1.6 pt hollow[m] ps 0.5, \
