@@ -3,6 +3,7 @@
  * Inputs are the arguments, the lines of standard input, or one empty input; they stream through
  * sb_draw_all, which hands the results back in order whatever the threads, so memory does not grow
  * with their number. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@
 #include "common/options.h"
 #include "common/terminal.h"
 
-enum { DRAW_DRAWS, DRAW_BAN, DRAW_STOP, DRAW_BATCH, DRAW_INPUT };
+enum { DRAW_DRAWS, DRAW_BAN, DRAW_STOP, DRAW_BATCH, DRAW_CACHE, DRAW_INPUT };
 
 static const option draw_options[] = {
     [DRAW_DRAWS] = {"draws", 0, "R", "independent draws per input and temperature (default: 1)"},
@@ -24,11 +25,16 @@ static const option draw_options[] = {
                    "end a sequence whose text contains it; the text is cut before it, the tokens "
                    "are kept; may be repeated"},
     [DRAW_BATCH] = {"batch", 0, "N", "draws that travel together, 1 to 4096 (default: 16)"},
+    [DRAW_CACHE] = {"cache", 0, "MB",
+                    "keep computed rows by prefix for further draws and temperatures of an input, "
+                    "in so many megabytes, and say what that saved (default: 0, none)"},
     [DRAW_INPUT] = {"input", 0, "text|jsonl",
                     "what lines of standard input are: text, or objects "
                     "{\"input\":\"..\",\"stream\":7} (default: text)"},
     {0},
 };
+
+enum { MEGABYTE = 1 << 20, MOST_MEGABYTES = 1 << 22 }; /* 4 terabytes are more than there are */
 
 static bool takes_all(const sb_option *setting)
 {
@@ -95,6 +101,10 @@ static int parse_own(draw_request *request, const options *parsed, int i)
         request->has_batch = true;
         code = cli_parse_whole("draw", "--batch", value, 1, 4096, &n);
         request->plan.batch = (int32_t)n;
+        break;
+    case DRAW_CACHE:
+        code = cli_parse_whole("draw", "--cache", value, 0, MOST_MEGABYTES, &n);
+        request->plan.cache_size = (size_t)n * MEGABYTE;
         break;
     case DRAW_INPUT:
         request->is_jsonl = strcmp(value, "jsonl") == 0;
@@ -220,6 +230,23 @@ static int refuse(const draw_work *work, const sb_error *err)
     return work->has_begun ? cli_failure("draw", "%s", err->message) : cli_error("draw", err);
 }
 
+/* Where a cache was asked for: what it was good for. Rows that were kept are taken to have cost as
+ * much as those that were computed. */
+static void report_cache(const sb_plan *plan)
+{
+    const sb_cache_stats *const stats = plan->cache_stats;
+    if (plan->cache_size == 0 || stats->rows == 0)
+        return;
+    const uint64_t kept = stats->rows - stats->evaluated;
+    fprintf(stderr,
+            "cache: %llu of %llu rows (%.1f %%) were kept from before; the others took %.2f s of "
+            "the model, so about %.2f s were saved; %.0f of %.0f MB are in use\n",
+            (unsigned long long)kept, (unsigned long long)stats->rows,
+            100 * (double)kept / (double)stats->rows, stats->seconds,
+            stats->seconds * (double)kept / (double)stats->evaluated,
+            (double)stats->used / MEGABYTE, (double)plan->cache_size / MEGABYTE);
+}
+
 static int draw_all(const draw_request *request, options *parsed, const sb_model *model)
 {
     draw_work work = {.parsed = parsed, .is_jsonl = request->is_jsonl};
@@ -236,13 +263,17 @@ static int draw_all(const draw_request *request, options *parsed, const sb_model
     progress_open(&work.bar, work.from == FROM_LINES       ? 0
                              : work.from == FROM_ARGUMENTS ? per_input * (uint64_t)parsed->n_args
                                                            : per_input);
+    sb_cache_stats cached = {0};
     sb_plan plan = request->plan;
+    plan.cache_stats = &cached;
     if (work.from == FROM_LINES && !request->has_batch && isatty(STDIN_FILENO))
         plan.batch = plan.threads = 1; /* somebody types, and waits for the answer to each line */
     const sb_pipe pipe = {&work, give_input, take_result, free_input};
     sb_error err;
     const sb_status status = sb_draw_all(model, &parsed->config, &plan, &pipe, &err);
     progress_close(&work.bar);
+    if (status == SB_OK)
+        report_cache(&plan);
     if (status == SB_OK && parsed->format == FORMAT_TSV && work.writer.n_records == 0)
         draw_write_names(&work.writer);
     const bool was_reported = work.has_failed && work.err.status == SB_ERR_STOPPED;

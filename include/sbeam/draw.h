@@ -33,6 +33,14 @@ typedef struct sb_input {
     void *user;      /* handed back with each of its results; the library does not look at it */
 } sb_input;
 
+/* What a cache did. */
+typedef struct sb_cache_stats {
+    uint64_t rows;      /* that the draws asked for */
+    uint64_t evaluated; /* of them, computed by the model; the rest were kept from before */
+    double seconds;     /* that computing them took, over all threads */
+    size_t used;        /* bytes at the end */
+} sb_cache_stats;
+
 /* How to go through many inputs. */
 typedef struct sb_plan {
     const double *temperatures; /* (n_temperatures) >= 1, or NULL for config->temperature alone */
@@ -40,6 +48,11 @@ typedef struct sb_plan {
     uint64_t first_draw, n_draws; /* repetitions per input and temperature; default 0, 1 */
     int32_t threads;              /* 1 .. 1024; default 1 */
     int32_t batch; /* draws that travel together in a thread, 1 .. 4096; default 16 */
+    /* Bytes for rows that were computed, kept by input and prefix over draws, temperatures and
+     * threads, so that none is computed twice while there is room; default 0: none are kept. What
+     * is drawn stays the same. The model must have states (sb_model_has_states). */
+    size_t cache_size;
+    sb_cache_stats *cache_stats; /* filled in at the end, or NULL */
 } sb_plan;
 
 SB_API void sb_plan_default(sb_plan *plan);

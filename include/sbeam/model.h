@@ -77,6 +77,14 @@ typedef struct sb_model_ops {
     /* Optional. Whether `begin` is to read its text as tokens between blanks. encode and decode are
      * not called while it is on. */
     void (*set_pretokenized)(void *self, bool on);
+    /* Optional, all three or none: a row's state as plain bytes, so that a prefix can be gone on
+     * from later, by any session of the model (sb_plan.cache_size). Their number, the same for all
+     * rows and sessions; */
+    size_t (*state_size)(const void *session);
+    /* the state of row `row` of the last step; */
+    void (*save)(const void *session, int32_t row, void *state);
+    /* and back: makes `states` (n_rows, state_size) the rows of the last step. */
+    sb_status (*restore)(void *session, int32_t n_rows, const void *states, sb_error *err);
 } sb_model_ops;
 
 /* Opens a model file; its content, not its name, decides what it is. On success *model is the
@@ -140,6 +148,13 @@ SB_API sb_status sb_session_step(sb_session *session, int32_t n_rows, const int3
                                  const int32_t *token, const int32_t *input, void *rows,
                                  sb_error *err);
 SB_API bool sb_session_is_leaf(sb_session *session, int32_t row, int32_t token);
+/* Whether the model can save and restore the state of a row. */
+SB_API bool sb_model_has_states(const sb_model *model);
+SB_API size_t sb_session_state_size(const sb_session *session);
+SB_API sb_status sb_session_save(const sb_session *session, int32_t row, void *state,
+                                 sb_error *err);
+SB_API sb_status sb_session_restore(sb_session *session, int32_t n_rows, const void *states,
+                                    sb_error *err);
 
 #ifdef __cplusplus
 }

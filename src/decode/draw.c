@@ -7,52 +7,15 @@
 #include "sbeam/draw.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "decode/cached_steps.h"
 #include "decode/decode.h"
+#include "decode/draw_pool.h"
 
 enum { MOST_THREADS = 1024, MOST_BATCH = 4096 };
-
-/* An input that has been read and is not done. */
-struct reading {
-    sb_input input;
-    uint64_t left; /* results still to be handed over */
-};
-
-struct pending {
-    sb_result result;
-    struct reading *reading;
-    bool ready;
-    sb_error error; /* status not SB_OK: the job failed, and the work ends when its turn comes */
-};
-
-struct pool {
-    const sb_model *model;
-    const sb_config *config;
-    sb_plan plan;
-    const sb_pipe *pipe;
-    uint64_t jobs_per_input;
-    int32_t batch;
-
-    pthread_mutex_t lock; /* guards all that follows */
-    pthread_cond_t room;  /* the ring has moved, or the work is over */
-    struct reading *current;
-    uint64_t next_of_input; /* the next job of the current input */
-    bool at_end;
-    struct pending *ring; /* (ring_size): job number j is at j % ring_size */
-    uint64_t ring_size, n_taken, n_handed;
-    sb_status status; /* the first failure */
-    sb_error error;
-};
-
-struct work {
-    struct reading *reading;
-    uint64_t number;
-    sb_job job;
-};
 
 /* --- the shared half: under the lock --- */
 
@@ -101,8 +64,7 @@ static bool read_input(struct pool *pool)
     return true;
 }
 
-/* The next job. Waits for room in the ring only when the caller has nothing else to do. */
-static bool take_work(struct pool *pool, bool may_wait, struct work *work)
+bool pool_take(struct pool *pool, bool may_wait, struct work *work)
 {
     pthread_mutex_lock(&pool->lock);
     while (may_wait && pool->status == SB_OK && !pool->at_end &&
@@ -126,8 +88,7 @@ static bool take_work(struct pool *pool, bool may_wait, struct work *work)
     return taken;
 }
 
-/* Marks a job as ready and hands over what is ready at the head of the ring. */
-static void hand_over(struct pool *pool, uint64_t number)
+void pool_hand_over(struct pool *pool, uint64_t number)
 {
     pthread_mutex_lock(&pool->lock);
     pool->ring[number % pool->ring_size].ready = true;
@@ -157,8 +118,7 @@ static void hand_over(struct pool *pool, uint64_t number)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* A job that cannot be done: what was asked before it is still handed over, nothing after. */
-static void refuse_job(struct pool *pool, const struct work *work, const sb_error *reason)
+void pool_refuse(struct pool *pool, const struct work *work, const sb_error *reason)
 {
     pthread_mutex_lock(&pool->lock);
     struct pending *const pending = &pool->ring[work->number % pool->ring_size];
@@ -171,190 +131,28 @@ static void refuse_job(struct pool *pool, const struct work *work, const sb_erro
     pool->at_end = true;
     pool->next_of_input = pool->jobs_per_input;
     pthread_mutex_unlock(&pool->lock);
-    hand_over(pool, work->number);
+    pool_hand_over(pool, work->number);
 }
 
-/* --- a worker --- */
-
-struct worker {
-    struct pool *pool;
-    sb_session *session;
-    sb_decoder *decoder;
-    struct work *work; /* (batch) by slot; no reading: the slot is free */
-    int32_t n_active;
-    void *rows;
-    size_t rows_size; /* bytes */
-};
-
-static bool is_leaf(void *user, int32_t row, int32_t token)
+sb_result *pool_result(struct pool *pool, const struct work *work)
 {
-    const struct worker *const worker = user;
-    return sb_session_is_leaf(worker->session, row, token);
+    return &pool->ring[work->number % pool->ring_size].result;
 }
 
-static int is_stop(void *user, const int32_t *tokens, int32_t n_tokens)
+void pool_stop(struct pool *pool, sb_status status, const sb_error *error)
 {
-    const struct worker *const worker = user;
-    const sb_config *const config = worker->pool->config;
-    char *text;
-    if (sb_model_decode(worker->pool->model, tokens, n_tokens, &text, NULL) != SB_OK)
-        return -1;
-    int found = 0;
-    for (size_t i = 0; i < config->n_stop && !found; i++)
-        found = strstr(text, config->stop[i]) != NULL;
-    sb_free(text);
-    return found;
+    pthread_mutex_lock(&pool->lock);
+    stop_with(pool, status, error);
+    pthread_mutex_unlock(&pool->lock);
 }
 
-/* Text before these last tokens was looked at in earlier steps: a token has at least one byte. That
- * of a model with a way of its own may have none, or change with what is before it; then all is
- * looked at. */
-static int32_t stop_window(const sb_model *model, const sb_config *config)
+void pool_count_rows(struct pool *pool, uint64_t n_rows, uint64_t n_evaluated, double seconds)
 {
-    if (sb_model_has_own_text(model))
-        return 0;
-    size_t longest = 0;
-    for (size_t i = 0; i < config->n_stop; i++)
-        if (strlen(config->stop[i]) > longest)
-            longest = strlen(config->stop[i]);
-    return longest < INT32_MAX / 2 ? (int32_t)longest + 1 : 0;
-}
-
-static sb_status open_worker(struct worker *worker, sb_error *err)
-{
-    const struct pool *const pool = worker->pool;
-    const sb_model_info *const info = sb_model_get_info(pool->model);
-    const sb_decoder_spec spec = {
-        .vocab_size = info->vocab_size,
-        .eos = info->eos,
-        .row_type = info->row_type,
-        .max_slots = pool->batch,
-        .max_rows = info->max_rows / pool->batch,
-        .stop_window = stop_window(pool->model, pool->config),
-        .user = worker,
-        .is_leaf = sb_model_has_leaves(pool->model) ? is_leaf : NULL,
-        .is_stop = pool->config->n_stop > 0 ? is_stop : NULL,
-    };
-    sb_config config = *pool->config;
-    if (info->max_len > 0 && config.max_len > info->max_len)
-        config.max_len = info->max_len;
-    worker->work = alloc_zeroed((size_t)pool->batch, sizeof *worker->work);
-    if (worker->work == NULL)
-        return status_no_memory(err);
-    const sb_status status = sb_session_open(&worker->session, pool->model, pool->batch, err);
-    return status != SB_OK ? status : sb_decoder_open(&worker->decoder, &spec, &config, err);
-}
-
-static void close_worker(struct worker *worker)
-{
-    sb_decoder_close(worker->decoder);
-    sb_session_close(worker->session);
-    alloc_free(worker->work);
-    alloc_free(worker->rows);
-}
-
-/* Starts a job in a slot. */
-static sb_status begin(struct worker *worker, const struct work *work, sb_error *err)
-{
-    const sb_input *const input = &work->reading->input;
-    int32_t slot;
-    sb_status status = sb_decoder_add(worker->decoder, &work->job, &slot, err);
-    if (status != SB_OK)
-        return status;
-    sb_error reason = {SB_OK, ""};
-    status = sb_session_begin(worker->session, slot, input->text, input->size, &reason);
-    if (status == SB_OK) {
-        worker->work[slot] = *work;
-        worker->n_active++;
-        return SB_OK;
-    }
-    reason.status = status;
-    refuse_job(worker->pool, work, &reason);
-    return sb_decoder_cancel(worker->decoder, slot, err);
-}
-
-/* One step of the model and of the search. */
-static sb_status step(struct worker *worker, sb_error *err)
-{
-    const sb_model_info *const info = sb_model_get_info(worker->pool->model);
-    const size_t element = info->row_type == SB_ROW_FLOAT ? sizeof(float) : sizeof(double);
-    const int32_t *parent, *token, *input;
-    const int32_t n = sb_decoder_rows(worker->decoder, &parent, &token, &input);
-    if (alloc_reserve(&worker->rows, &worker->rows_size,
-                      (size_t)n * (size_t)info->vocab_size * element, 1) != SB_OK)
-        return status_fail(err, SB_ERR_MEMORY, "not enough memory for %d rows of %d scores", n,
-                           info->vocab_size);
-    sb_status status = sb_session_step(worker->session, n, parent, token, input, worker->rows, err);
-    if (status != SB_OK)
-        return status;
-    status = sb_decoder_advance(worker->decoder, worker->rows, (size_t)info->vocab_size, err);
-    /* These concern single slots, which say so when they are taken. */
-    return status == SB_ERR_MODEL || status == SB_ERR_LIMIT ? SB_OK : status;
-}
-
-/* Hands over the results, and the errors, of the slots that have finished. */
-static void collect(struct worker *worker)
-{
-    struct pool *const pool = worker->pool;
-    int32_t slot;
-    while ((slot = sb_decoder_finished(worker->decoder)) >= 0) {
-        const struct work work = worker->work[slot];
-        sb_error reason = {SB_OK, ""};
-        sb_result *const result = &pool->ring[work.number % pool->ring_size].result;
-        worker->work[slot].reading = NULL;
-        worker->n_active--;
-        if (sb_decoder_take(worker->decoder, slot, result, &reason) == SB_OK)
-            hand_over(pool, work.number);
-        else
-            refuse_job(pool, &work, &reason);
-    }
-}
-
-/* The step as a whole failed, and with it all jobs of this worker: the first of them will tell. */
-static void refuse_all(struct worker *worker, const sb_error *reason)
-{
-    for (int32_t slot = 0; slot < worker->pool->batch; slot++)
-        if (worker->work[slot].reading != NULL)
-            refuse_job(worker->pool, &worker->work[slot], reason);
-}
-
-/* Works until there are no more jobs. What fails before a job is begun is returned; after that it
- * belongs to the job. */
-static sb_status work_on(struct worker *worker, sb_error *err)
-{
-    struct pool *const pool = worker->pool;
-    sb_status status = open_worker(worker, err);
-    while (status == SB_OK) {
-        struct work work;
-        while (status == SB_OK && worker->n_active < pool->batch &&
-               take_work(pool, worker->n_active == 0, &work))
-            status = begin(worker, &work, err);
-        if (status != SB_OK || worker->n_active == 0)
-            break;
-        sb_error reason = {SB_OK, ""};
-        const sb_status stepped = step(worker, &reason);
-        if (stepped != SB_OK) {
-            reason.status = stepped;
-            refuse_all(worker, &reason);
-            break;
-        }
-        collect(worker);
-    }
-    return status;
-}
-
-static void *run_worker(void *argument)
-{
-    struct worker worker = {.pool = argument};
-    sb_error error = {SB_OK, ""};
-    const sb_status status = work_on(&worker, &error);
-    close_worker(&worker);
-    if (status != SB_OK) {
-        pthread_mutex_lock(&worker.pool->lock);
-        stop_with(worker.pool, status, &error);
-        pthread_mutex_unlock(&worker.pool->lock);
-    }
-    return NULL;
+    pthread_mutex_lock(&pool->lock);
+    pool->cached.rows += n_rows;
+    pool->cached.evaluated += n_evaluated;
+    pool->cached.seconds += seconds;
+    pthread_mutex_unlock(&pool->lock);
 }
 
 /* --- the public calls --- */
@@ -397,6 +195,11 @@ static sb_status check_plan(const sb_model *model, const sb_config *config, stru
         return status_fail(err, SB_ERR_ARGUMENT,
                            "stop strings need text, and the tokens of this model have none");
     const sb_model_info *const info = sb_model_get_info(model);
+    if (plan->cache_size > 0 && !sb_model_has_states(model))
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "a cache needs a model that can save the state of a row, which one of "
+                           "kind '%s' cannot",
+                           info->kind);
     if (info->max_len > 0 && config->min_len > info->max_len)
         return status_fail(err, SB_ERR_ARGUMENT,
                            "min-len is %d, but the model gives sequences of at most %d tokens",
@@ -409,14 +212,30 @@ static sb_status check_plan(const sb_model *model, const sb_config *config, stru
     return SB_OK;
 }
 
+/* A session tells how large the states are. */
+static sb_status open_cache(struct pool *pool, sb_error *err)
+{
+    if (pool->plan.cache_size == 0)
+        return SB_OK;
+    sb_session *session;
+    sb_status status = sb_session_open(&session, pool->model, 1, err);
+    if (status != SB_OK)
+        return status;
+    status = row_cache_open(&pool->cache, pool->plan.cache_size,
+                            cached_steps_data_size(pool->model, session), err);
+    sb_session_close(session);
+    return status;
+}
+
 static void run_workers(struct pool *pool)
 {
     /* A thread that cannot be made is work left to the others. */
     pthread_t threads[MOST_THREADS];
     int32_t n = 0;
-    while (n < pool->plan.threads - 1 && pthread_create(&threads[n], NULL, run_worker, pool) == 0)
+    while (n < pool->plan.threads - 1 &&
+           pthread_create(&threads[n], NULL, draw_worker_run, pool) == 0)
         n++;
-    run_worker(pool);
+    draw_worker_run(pool);
     while (n > 0)
         pthread_join(threads[--n], NULL);
 }
@@ -460,6 +279,11 @@ sb_status sb_draw_all(const sb_model *model, const sb_config *config, const sb_p
     pool.ring = alloc_zeroed(pool.ring_size, sizeof *pool.ring);
     if (pool.ring == NULL)
         return status_no_memory(err);
+    status = open_cache(&pool, err);
+    if (status != SB_OK) {
+        alloc_free(pool.ring);
+        return status;
+    }
     pthread_mutex_init(&pool.lock, NULL);
     pthread_cond_init(&pool.room, NULL);
     run_workers(&pool);
@@ -469,6 +293,11 @@ sb_status sb_draw_all(const sb_model *model, const sb_config *config, const sb_p
     for (uint64_t i = 0; i < pool.ring_size; i++)
         result_release(&pool.ring[i].result);
     alloc_free(pool.ring);
+    if (pool.cache != NULL)
+        pool.cached.used = row_cache_used(pool.cache);
+    row_cache_close(pool.cache);
+    if (plan->cache_stats != NULL)
+        *plan->cache_stats = pool.cached;
     if (pool.status != SB_OK)
         return status_fail(err, pool.status, "%s", pool.error.message);
     return SB_OK;

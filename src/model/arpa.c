@@ -24,6 +24,7 @@
 #include "base/status.h"
 #include "model/arpa.h"
 #include "model/backend.h"
+#include "model/row_states.h"
 #include "text/utf8.h"
 
 typedef struct arpa_model {
@@ -35,10 +36,8 @@ typedef struct arpa_model {
 } arpa_model;
 
 typedef struct session {
+    row_states states; /* first, as its slots want it; n_contexts numbers each */
     const arpa_model *model;
-    int32_t *start;              /* (max_inputs, n_contexts) the state after the input's prefix */
-    int32_t *state, *next_state; /* (n_rows, n_contexts) of the last step, and room for the next */
-    size_t state_capacity, next_capacity;
 } session;
 
 /* The child of a node of levels[level] by `word`, or -1. */
@@ -108,13 +107,13 @@ static sb_status session_open(const void *self, int32_t max_inputs, void **opene
         return status_no_memory(err);
     s->model = self;
     const size_t width = (size_t)s->model->n_contexts;
-    s->start = alloc_array((size_t)max_inputs * width, sizeof *s->start);
-    if (s->start == NULL) {
+    const sb_status status = row_states_open(&s->states, max_inputs, width, err);
+    if (status != SB_OK) {
         alloc_free(s);
-        return status_no_memory(err);
+        return status;
     }
     for (int32_t i = 0; i < max_inputs; i++)
-        reset(s->model, s->start + (size_t)i * width);
+        reset(s->model, s->states.start + (size_t)i * width);
     *opened = s;
     return SB_OK;
 }
@@ -122,9 +121,7 @@ static sb_status session_open(const void *self, int32_t max_inputs, void **opene
 static void session_close(void *opened)
 {
     session *const s = opened;
-    alloc_free(s->next_state);
-    alloc_free(s->state);
-    alloc_free(s->start);
+    row_states_close(&s->states);
     alloc_free(s);
 }
 
@@ -168,7 +165,7 @@ static sb_status begin(void *opened, int32_t input, const char *text, size_t siz
         advance(m, state, id, next);
         memcpy(state, next, state_size);
     }
-    memcpy(s->start + (size_t)input * (size_t)m->n_contexts, state, state_size);
+    memcpy(s->states.start + (size_t)input * (size_t)m->n_contexts, state, state_size);
     return SB_OK;
 }
 
@@ -178,23 +175,18 @@ static sb_status step(void *opened, int32_t n_rows, const int32_t *parent, const
     session *const s = opened;
     const arpa_model *const m = s->model;
     const size_t width = (size_t)m->n_contexts, n_words = (size_t)m->words.n;
-    const size_t need = width > 0 ? (size_t)n_rows * width : 1; /* never NULL */
-    if (alloc_reserve(&s->next_state, &s->next_capacity, need, sizeof(int32_t)) != SB_OK)
-        return status_no_memory(err);
+    const sb_status status = row_states_reserve(&s->states, n_rows, err);
+    if (status != SB_OK)
+        return status;
     for (int32_t i = 0; i < n_rows; i++) {
-        int32_t *const next = s->next_state + (size_t)i * width;
+        int32_t *const next = s->states.next + (size_t)i * width;
         if (parent[i] < 0)
-            memcpy(next, s->start + (size_t)input[i] * width, width * sizeof *next);
+            memcpy(next, s->states.start + (size_t)input[i] * width, width * sizeof *next);
         else
-            advance(m, s->state + (size_t)parent[i] * width, token[i], next);
+            advance(m, s->states.now + (size_t)parent[i] * width, token[i], next);
         fill_row(m, next, (double *)rows + (size_t)i * n_words);
     }
-    int32_t *const old = s->state;
-    const size_t old_capacity = s->state_capacity;
-    s->state = s->next_state;
-    s->state_capacity = s->next_capacity;
-    s->next_state = old;
-    s->next_capacity = old_capacity;
+    row_states_swap(&s->states);
     return SB_OK;
 }
 
@@ -281,7 +273,10 @@ static sb_status open_arpa(sb_model **model, const model_source *source, sb_erro
                               .token_text = token_text,
                               .find_token = find_token,
                               .describe = describe,
-                              .close = close_model};
+                              .close = close_model,
+                              .state_size = row_states_size,
+                              .save = row_states_save,
+                              .restore = row_states_restore};
     const sb_model_info info = {.kind = arpa_backend.kind,
                                 .vocab_size = m->words.n,
                                 .eos = m->eos,

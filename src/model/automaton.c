@@ -13,15 +13,14 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "model/row_states.h"
 #include "text/utf8.h"
 
 enum { DEAD = -2 };
 
 typedef struct session {
+    row_states states; /* first, as its slots want it; one number each */
     const automaton *machine;
-    int32_t *start;              /* (max_inputs) the state after the input's prefix */
-    int32_t *state, *next_state; /* (n_rows) of the last step, and room for the next */
-    size_t state_capacity, next_capacity;
 } session;
 
 sb_status automaton_open(automaton **machine, const char *shape, sb_error *err)
@@ -88,10 +87,10 @@ static sb_status session_open(const void *self, int32_t max_inputs, void **opene
     if (s == NULL)
         return status_no_memory(err);
     s->machine = self;
-    s->start = alloc_zeroed((size_t)max_inputs, sizeof *s->start);
-    if (s->start == NULL) {
+    const sb_status status = row_states_open(&s->states, max_inputs, 1, err);
+    if (status != SB_OK) {
         alloc_free(s);
-        return status_no_memory(err);
+        return status;
     }
     *opened = s;
     return SB_OK;
@@ -100,9 +99,7 @@ static sb_status session_open(const void *self, int32_t max_inputs, void **opene
 static void session_close(void *opened)
 {
     session *const s = opened;
-    alloc_free(s->next_state);
-    alloc_free(s->state);
-    alloc_free(s->start);
+    row_states_close(&s->states);
     alloc_free(s);
 }
 
@@ -133,7 +130,7 @@ static sb_status begin(void *opened, int32_t input, const char *text, size_t siz
     if (state == AUTOMATON_LEAF)
         return status_fail(err, SB_ERR_INPUT,
                            "the prefix ends in a leaf of the %s: nothing can follow", m->shape);
-    s->start[input] = state;
+    s->states.start[input] = state;
     return SB_OK;
 }
 
@@ -152,33 +149,29 @@ static sb_status step(void *opened, int32_t n_rows, const int32_t *parent, const
 {
     session *const s = opened;
     const automaton *const m = s->machine;
-    if (alloc_reserve(&s->next_state, &s->next_capacity, (size_t)n_rows, sizeof(int32_t)) != SB_OK)
-        return status_no_memory(err);
+    const sb_status status = row_states_reserve(&s->states, n_rows, err);
+    if (status != SB_OK)
+        return status;
     for (int32_t i = 0; i < n_rows; i++) {
-        int32_t state = s->start[input[i]];
+        int32_t state = s->states.start[input[i]];
         if (parent[i] >= 0) {
-            const automaton_edge *const edge = find_edge(m, s->state[parent[i]], token[i]);
+            const automaton_edge *const edge = find_edge(m, s->states.now[parent[i]], token[i]);
             state = edge != NULL ? edge->next : DEAD;
         }
         if (state == AUTOMATON_LEAF)
             return status_fail(err, SB_ERR_ARGUMENT, "row %d continues a leaf of the %s", (int)i,
                                m->shape);
-        s->next_state[i] = state;
+        s->states.next[i] = state;
         fill_row(m, state, (double *)rows + (size_t)i * (size_t)m->words.n);
     }
-    int32_t *const old = s->state;
-    const size_t old_capacity = s->state_capacity;
-    s->state = s->next_state;
-    s->state_capacity = s->next_capacity;
-    s->next_state = old;
-    s->next_capacity = old_capacity;
+    row_states_swap(&s->states);
     return SB_OK;
 }
 
 static bool is_leaf(void *opened, int32_t row, int32_t token)
 {
     const session *const s = opened;
-    const automaton_edge *const edge = find_edge(s->machine, s->state[row], token);
+    const automaton_edge *const edge = find_edge(s->machine, s->states.now[row], token);
     return edge != NULL && edge->next == AUTOMATON_LEAF;
 }
 
@@ -231,7 +224,10 @@ sb_status automaton_finish(automaton *machine, sb_model **model, sb_error *err)
                               .token_text = token_text,
                               .find_token = find_token,
                               .describe = has_leaves ? describe : NULL,
-                              .close = close_machine};
+                              .close = close_machine,
+                              .state_size = row_states_size,
+                              .save = row_states_save,
+                              .restore = row_states_restore};
     const sb_model_info info = {.kind = machine->shape,
                                 .vocab_size = machine->words.n,
                                 .eos = machine->eos,

@@ -155,6 +155,10 @@ sb_status sb_model_open_custom(sb_model **model, const sb_model_ops *ops, const 
     if (ops->session_open == NULL || ops->session_close == NULL || ops->step == NULL)
         return status_fail(err, SB_ERR_ARGUMENT,
                            "a model table needs session_open, session_close and step");
+    if ((ops->state_size == NULL) != (ops->save == NULL) ||
+        (ops->save == NULL) != (ops->restore == NULL))
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "a model table has all of state_size, save and restore, or none");
     if (info->kind == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "a model needs a kind");
     if (info->vocab_size < 1)
@@ -197,6 +201,11 @@ const sb_model_info *sb_model_get_info(const sb_model *model)
 bool sb_model_has_leaves(const sb_model *model)
 {
     return model->ops.is_leaf != NULL;
+}
+
+bool sb_model_has_states(const sb_model *model)
+{
+    return model->ops.save != NULL;
 }
 
 bool sb_model_has_own_text(const sb_model *model)

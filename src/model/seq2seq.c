@@ -172,6 +172,24 @@ static sb_status step(void *opened, int32_t n_rows, const int32_t *parent, const
     return SB_OK;
 }
 
+static size_t state_size(const void *opened)
+{
+    const session *const s = opened;
+    return s->model->net.ops->state_size(s->network);
+}
+
+static void save(const void *opened, int32_t row, void *state)
+{
+    const session *const s = opened;
+    s->model->net.ops->save(s->network, row, state);
+}
+
+static sb_status restore(void *opened, int32_t n_rows, const void *states, sb_error *err)
+{
+    session *const s = opened;
+    return s->model->net.ops->restore(s->network, n_rows, states, err);
+}
+
 /* --- the model --- */
 
 static void say_number(sb_describe_fn say, void *user, const char *name, int32_t value)
@@ -231,7 +249,10 @@ static sb_status open_seq2seq(sb_model **model, const model_source *source, sb_e
                               .close = seq2seq_close,
                               .encode = is_subword ? encode : NULL,
                               .decode = is_subword ? decode : NULL,
-                              .set_pretokenized = is_subword ? set_pretokenized : NULL};
+                              .set_pretokenized = is_subword ? set_pretokenized : NULL,
+                              .state_size = state_size,
+                              .save = save,
+                              .restore = restore};
     const sb_model_info info = {.kind = seq2seq_backend.kind,
                                 .vocab_size = m->net.target_vocab,
                                 .eos = m->eos,

@@ -110,3 +110,33 @@ bool sb_session_is_leaf(sb_session *session, int32_t row, int32_t token)
         return false;
     return model->ops.is_leaf(session->state, row, token);
 }
+
+size_t sb_session_state_size(const sb_session *session)
+{
+    const sb_model_ops *const ops = &session->model->ops;
+    return ops->state_size != NULL ? ops->state_size(session->state) : 0;
+}
+
+sb_status sb_session_save(const sb_session *session, int32_t row, void *state, sb_error *err)
+{
+    if (session == NULL || state == NULL || session->model->ops.save == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_session_save: room for a state expected, and a model that has them");
+    if (row < 0 || row >= session->n_rows)
+        return status_fail(err, SB_ERR_ARGUMENT, "row is %d, but the last step had %d rows",
+                           (int)row, (int)session->n_rows);
+    session->model->ops.save(session->state, row, state);
+    return SB_OK;
+}
+
+sb_status sb_session_restore(sb_session *session, int32_t n_rows, const void *states, sb_error *err)
+{
+    if (session == NULL || states == NULL || session->model->ops.restore == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_session_restore: states expected, and a model that has them");
+    if (n_rows < 0)
+        return status_fail(err, SB_ERR_ARGUMENT, "n_rows is %d; expected 0 or more", (int)n_rows);
+    const sb_status status = session->model->ops.restore(session->state, n_rows, states, err);
+    session->n_rows = status == SB_OK ? n_rows : 0;
+    return status;
+}

@@ -260,8 +260,62 @@ static sb_status step(void *opened, int32_t n_rows, const int32_t *parent, const
     return SB_OK;
 }
 
+/* --- states: what the next step reads of the windows, and the position --- */
+
+static size_t kept_size(const fconv_layer *layer)
+{
+    return (layer->kernel - 1) * layer->in * sizeof(float);
+}
+
+static size_t state_size(const void *opened)
+{
+    const session *const s = opened;
+    size_t size = sizeof *s->place;
+    for (int32_t l = 0; l < s->net->decoder.n_layers; l++)
+        size += kept_size(&s->net->decoder.layers[l]);
+    return size;
+}
+
+static void save(const void *opened, int32_t row, void *state)
+{
+    const session *const s = opened;
+    char *to = state;
+    memcpy(to, &s->place[row], sizeof *s->place);
+    to += sizeof *s->place;
+    for (int32_t l = 0; l < s->net->decoder.n_layers; l++) {
+        const fconv_layer *const layer = &s->net->decoder.layers[l];
+        const float *const window = s->layers[l].now + (size_t)row * layer->kernel * layer->in;
+        memcpy(to, window + layer->in, kept_size(layer));
+        to += kept_size(layer);
+    }
+}
+
+static sb_status restore(void *opened, int32_t n_rows, const void *states, sb_error *err)
+{
+    session *const s = opened;
+    const sb_status status = reserve(s, (size_t)n_rows, err);
+    if (status != SB_OK)
+        return status;
+    const char *from = states;
+    for (int32_t i = 0; i < n_rows; i++) {
+        memcpy(&s->next_place[i], from, sizeof *s->place);
+        from += sizeof *s->place;
+        for (int32_t l = 0; l < s->net->decoder.n_layers; l++) {
+            const fconv_layer *const layer = &s->net->decoder.layers[l];
+            float *const window = s->layers[l].next + (size_t)i * layer->kernel * layer->in;
+            memcpy(window + layer->in, from, kept_size(layer));
+            from += kept_size(layer);
+        }
+    }
+    exchange(s);
+    return SB_OK;
+}
+
 const network_ops fconv_ops = {.session_open = session_open,
                                .session_close = session_close,
                                .encode = encode,
                                .step = step,
+                               .state_size = state_size,
+                               .save = save,
+                               .restore = restore,
                                .close = fconv_close};

@@ -17,6 +17,10 @@ typedef struct network_ops {
     /* As step of sb_model_ops; logits is (n_rows, target_vocab). */
     sb_status (*step)(void *session, int32_t n_rows, const int32_t *parent, const int32_t *token,
                       const int32_t *input, float *logits, sb_error *err);
+    /* Required: as in sb_model_ops. */
+    size_t (*state_size)(const void *session);
+    void (*save)(const void *session, int32_t row, void *state);
+    sb_status (*restore)(void *session, int32_t n_rows, const void *states, sb_error *err);
     void (*close)(void *self);
 } network_ops;
 

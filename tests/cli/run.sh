@@ -129,6 +129,8 @@ usage "unknown format" draw -m "$fig1" -f xml
 usage "format that a command does not have" score -m "$fig1" -f tsv
 usage "threads of 0" draw -m "$fig1" --threads 0
 usage "batch of 5000" draw -m "$fig1" --batch 5000
+usage "cache of -1 MB" draw -m "$fig1" --cache -1
+usage "cache of 1e9 MB" draw -m "$fig1" --cache 1000000000
 usage "draws of 0" draw -m "$fig1" --draws 0
 usage "negative seed" draw -m "$fig1" --seed -1
 usage "groups without diverse" draw -m "$fig1" --groups 2
@@ -215,6 +217,12 @@ run "$sbeam" draw --seed=7 -f jsonl -k3 --model="$fig1"
 same first out "--name=value and -k3"
 run "$sbeam" draw -k 3 -fjsonl --seed 7 -m "$fig1" --threads 2 --batch 3
 same first out "threads and batch change nothing"
+run "$sbeam" draw -k 3 -fjsonl --seed 7 -m "$fig1" --draws 50 -T 1,0.5
+cp out uncached
+run "$sbeam" draw -k 3 -fjsonl --seed 7 -m "$fig1" --draws 50 -T 1,0.5 --cache 8 --threads 2
+same uncached out "a cache changes nothing"
+grep -q -E '^cache: [0-9]+ of [0-9]+ rows \([0-9.]+ %\) were kept from before; the others took .* of 8 MB' err
+report $? "a cache says what it saved"
 run "$sbeam" draw -m "$fig1" -k 20 --seed 7 -f jsonl
 prints '"kappa":null,"exhausted":true' "exhausted: kappa is null"
 run "$sbeam" draw -m "$fig1" -k 3 --seed 7 --no-kappa -f jsonl

@@ -1,0 +1,215 @@
+#include "decode/cached_steps.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+/* Rows of one call of the model: wide enough for fast products, and what is copied on from it is
+ * still near. */
+enum { MOST_FRESH = 256 };
+
+/* What a step asks for, as sb_session_step is told. */
+struct request {
+    const int32_t *parent, *token, *input;
+    char *rows;
+};
+
+static size_t row_size_of(const sb_model *model)
+{
+    const sb_model_info *const info = sb_model_get_info(model);
+    const size_t element = info->row_type == SB_ROW_FLOAT ? sizeof(float) : sizeof(double);
+    return (size_t)info->vocab_size * element;
+}
+
+size_t cached_steps_data_size(const sb_model *model, const sb_session *session)
+{
+    return row_size_of(model) + sb_session_state_size(session);
+}
+
+sb_status cached_steps_open(struct cached_steps *steps, struct row_cache *cache,
+                            const sb_model *model, sb_session *session, int32_t max_inputs,
+                            sb_error *err)
+{
+    *steps = (struct cached_steps){.cache = cache, .model = model, .session = session};
+    steps->row_size = row_size_of(model);
+    steps->state_size = sb_session_state_size(session);
+    steps->roots = alloc_zeroed((size_t)max_inputs, sizeof *steps->roots);
+    steps->fresh = alloc_array(MOST_FRESH, steps->row_size);
+    steps->parents = alloc_array(MOST_FRESH, steps->state_size + 1); /* a state may have no bytes */
+    if (steps->roots != NULL && steps->fresh != NULL && steps->parents != NULL)
+        return SB_OK;
+    cached_steps_close(steps);
+    return status_no_memory(err);
+}
+
+void cached_steps_close(struct cached_steps *steps)
+{
+    alloc_free(steps->roots);
+    alloc_free(steps->now);
+    alloc_free(steps->next);
+    alloc_free(steps->states);
+    alloc_free(steps->next_states);
+    alloc_free(steps->claims);
+    alloc_free(steps->missing);
+    alloc_free(steps->fresh);
+    alloc_free(steps->parents);
+    *steps = (struct cached_steps){0};
+}
+
+/* The hash of token paths serves for texts, too: four bytes are a token, and the size begins, so
+ * that no text begins another. */
+void cached_steps_begin(struct cached_steps *steps, int32_t input, const char *text, size_t size)
+{
+    struct noise_node node = noise_child((struct noise_node){0, 0}, (int32_t)(size & INT32_MAX));
+    for (size_t at = 0; at < size; at += 4) {
+        int32_t word = 0;
+        memcpy(&word, text + at, size - at < 4 ? size - at : 4);
+        node = noise_child(node, word);
+    }
+    steps->roots[input] = node;
+}
+
+static sb_status reserve(struct cached_steps *steps, size_t n, sb_error *err)
+{
+    if (alloc_reserve(&steps->next, &steps->next_capacity, n, sizeof *steps->next) == SB_OK &&
+        alloc_reserve(&steps->next_states, &steps->next_state_capacity, n * steps->state_size + 1,
+                      1) == SB_OK &&
+        alloc_reserve(&steps->claims, &steps->claim_capacity, n, sizeof *steps->claims) == SB_OK &&
+        alloc_reserve(&steps->missing, &steps->missing_capacity, n, sizeof *steps->missing) ==
+            SB_OK)
+        return SB_OK;
+    return status_no_memory(err);
+}
+
+static void copy_out(struct cached_steps *steps, const struct request *request, size_t i)
+{
+    const char *const data = row_cache_data(&steps->claims[i]);
+    memcpy(request->rows + i * steps->row_size, data, steps->row_size);
+    memcpy(steps->next_states + i * steps->state_size, data + steps->row_size, steps->state_size);
+}
+
+/* Computes the rows of n <= MOST_FRESH places. */
+static sb_status evaluate_some(struct cached_steps *steps, const struct request *request,
+                               const int32_t *places, size_t n, sb_error *err)
+{
+    int32_t parent[MOST_FRESH], token[MOST_FRESH], input[MOST_FRESH];
+    int32_t n_parents = 0;
+    for (size_t j = 0; j < n; j++) {
+        const int32_t i = places[j];
+        parent[j] = -1;
+        token[j] = request->token[i];
+        input[j] = request->input[i];
+        if (request->parent[i] >= 0) {
+            parent[j] = n_parents;
+            memcpy(steps->parents + (size_t)n_parents++ * steps->state_size,
+                   steps->states + (size_t)request->parent[i] * steps->state_size,
+                   steps->state_size);
+        }
+    }
+    sb_status status = sb_session_restore(steps->session, n_parents, steps->parents, err);
+    if (status == SB_OK)
+        status =
+            sb_session_step(steps->session, (int32_t)n, parent, token, input, steps->fresh, err);
+    for (size_t j = 0; status == SB_OK && j < n; j++) {
+        const size_t i = (size_t)places[j];
+        const char *const row = steps->fresh + j * steps->row_size;
+        char *const state = steps->next_states + i * steps->state_size;
+        memcpy(request->rows + i * steps->row_size, row, steps->row_size);
+        status = sb_session_save(steps->session, (int32_t)j, state, err);
+        if (status == SB_OK && steps->claims[i].kind == CLAIM_OWN) {
+            char *const data = row_cache_data(&steps->claims[i]);
+            memcpy(data, row, steps->row_size);
+            memcpy(data + steps->row_size, state, steps->state_size);
+        }
+    }
+    return status;
+}
+
+static double now_in_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Computes the first n of the missing. */
+static sb_status evaluate(struct cached_steps *steps, const struct request *request, size_t n,
+                          sb_error *err)
+{
+    const double start = now_in_seconds();
+    sb_status status = SB_OK;
+    for (size_t first = 0; status == SB_OK && first < n; first += MOST_FRESH)
+        status = evaluate_some(steps, request, steps->missing + first,
+                               n - first < MOST_FRESH ? n - first : MOST_FRESH, err);
+    steps->n_evaluated += n;
+    steps->seconds += now_in_seconds() - start;
+    return status;
+}
+
+/* Fills rows and next_states. */
+static sb_status gather(struct cached_steps *steps, const struct request *request, size_t n,
+                        sb_error *err)
+{
+    struct claim *const claims = steps->claims;
+    size_t n_missing = 0, n_left = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (claims[i].kind == CLAIM_READY)
+            copy_out(steps, request, i);
+        else if (claims[i].kind != CLAIM_AWAITED)
+            steps->missing[n_missing++] = (int32_t)i;
+    }
+    sb_status status = evaluate(steps, request, n_missing, err);
+    /* From here on the awaited ones take the place of the missing in the list. */
+    size_t n_awaited = 0;
+    for (size_t i = 0; i < n; i++)
+        if (claims[i].kind == CLAIM_AWAITED)
+            steps->missing[n_awaited++] = (int32_t)i;
+    row_cache_publish(steps->cache, n, claims, status != SB_OK);
+    row_cache_wait(steps->cache, n, claims);
+    for (size_t j = 0; j < n_awaited; j++) {
+        const int32_t i = steps->missing[j];
+        if (claims[i].kind == CLAIM_READY)
+            copy_out(steps, request, (size_t)i);
+        else
+            steps->missing[n_left++] = i; /* whoever computed it failed, and may say so itself */
+    }
+    return status == SB_OK ? evaluate(steps, request, n_left, err) : status;
+}
+
+static void exchange(struct cached_steps *steps)
+{
+    struct noise_node *const now = steps->now;
+    char *const states = steps->states;
+    const size_t now_capacity = steps->now_capacity, state_capacity = steps->state_capacity;
+    steps->now = steps->next;
+    steps->now_capacity = steps->next_capacity;
+    steps->next = now;
+    steps->next_capacity = now_capacity;
+    steps->states = steps->next_states;
+    steps->state_capacity = steps->next_state_capacity;
+    steps->next_states = states;
+    steps->next_state_capacity = state_capacity;
+}
+
+sb_status cached_steps_take(struct cached_steps *steps, int32_t n_rows, const int32_t *parent,
+                            const int32_t *token, const int32_t *input, void *rows, sb_error *err)
+{
+    const size_t n = (size_t)n_rows;
+    sb_status status = reserve(steps, n, err);
+    if (status != SB_OK)
+        return status;
+    for (size_t i = 0; i < n; i++)
+        steps->next[i] =
+            parent[i] < 0 ? steps->roots[input[i]] : noise_child(steps->now[parent[i]], token[i]);
+    const struct request request = {parent, token, input, rows};
+    row_cache_claim(steps->cache, n, steps->next, steps->claims);
+    status = gather(steps, &request, n, err);
+    row_cache_release(steps->cache, n, steps->claims);
+    steps->n_rows += n;
+    if (status == SB_OK && sb_model_has_leaves(steps->model))
+        status = sb_session_restore(steps->session, n_rows, steps->next_states, err);
+    exchange(steps);
+    return status;
+}

@@ -1,0 +1,197 @@
+/* A worker: takes jobs from the pool and moves up to `batch` of them on together, step by step. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "decode/cached_steps.h"
+#include "decode/draw_pool.h"
+
+struct worker {
+    struct pool *pool;
+    sb_session *session;
+    sb_decoder *decoder;
+    struct work *work; /* (batch) by slot; no reading: the slot is free */
+    int32_t n_active;
+    void *rows;
+    size_t rows_size;           /* bytes */
+    struct cached_steps cached; /* where the pool has a cache */
+};
+
+static bool is_leaf(void *user, int32_t row, int32_t token)
+{
+    const struct worker *const worker = user;
+    return sb_session_is_leaf(worker->session, row, token);
+}
+
+static int is_stop(void *user, const int32_t *tokens, int32_t n_tokens)
+{
+    const struct worker *const worker = user;
+    const sb_config *const config = worker->pool->config;
+    char *text;
+    if (sb_model_decode(worker->pool->model, tokens, n_tokens, &text, NULL) != SB_OK)
+        return -1;
+    int found = 0;
+    for (size_t i = 0; i < config->n_stop && !found; i++)
+        found = strstr(text, config->stop[i]) != NULL;
+    sb_free(text);
+    return found;
+}
+
+/* Text before these last tokens was looked at in earlier steps: a token has at least one byte. That
+ * of a model with a way of its own may have none, or change with what is before it; then all is
+ * looked at. */
+static int32_t stop_window(const sb_model *model, const sb_config *config)
+{
+    if (sb_model_has_own_text(model))
+        return 0;
+    size_t longest = 0;
+    for (size_t i = 0; i < config->n_stop; i++)
+        if (strlen(config->stop[i]) > longest)
+            longest = strlen(config->stop[i]);
+    return longest < INT32_MAX / 2 ? (int32_t)longest + 1 : 0;
+}
+
+static sb_status open_worker(struct worker *worker, sb_error *err)
+{
+    const struct pool *const pool = worker->pool;
+    const sb_model_info *const info = sb_model_get_info(pool->model);
+    const sb_decoder_spec spec = {
+        .vocab_size = info->vocab_size,
+        .eos = info->eos,
+        .row_type = info->row_type,
+        .max_slots = pool->batch,
+        .max_rows = info->max_rows / pool->batch,
+        .stop_window = stop_window(pool->model, pool->config),
+        .user = worker,
+        .is_leaf = sb_model_has_leaves(pool->model) ? is_leaf : NULL,
+        .is_stop = pool->config->n_stop > 0 ? is_stop : NULL,
+    };
+    sb_config config = *pool->config;
+    if (info->max_len > 0 && config.max_len > info->max_len)
+        config.max_len = info->max_len;
+    worker->work = alloc_zeroed((size_t)pool->batch, sizeof *worker->work);
+    if (worker->work == NULL)
+        return status_no_memory(err);
+    sb_status status = sb_session_open(&worker->session, pool->model, pool->batch, err);
+    if (status == SB_OK && pool->cache != NULL)
+        status = cached_steps_open(&worker->cached, pool->cache, pool->model, worker->session,
+                                   pool->batch, err);
+    return status != SB_OK ? status : sb_decoder_open(&worker->decoder, &spec, &config, err);
+}
+
+static void close_worker(struct worker *worker)
+{
+    sb_decoder_close(worker->decoder);
+    cached_steps_close(&worker->cached);
+    sb_session_close(worker->session);
+    alloc_free(worker->work);
+    alloc_free(worker->rows);
+}
+
+/* Starts a job in a slot. */
+static sb_status begin(struct worker *worker, const struct work *work, sb_error *err)
+{
+    const sb_input *const input = &work->reading->input;
+    int32_t slot;
+    sb_status status = sb_decoder_add(worker->decoder, &work->job, &slot, err);
+    if (status != SB_OK)
+        return status;
+    sb_error reason = {SB_OK, ""};
+    status = sb_session_begin(worker->session, slot, input->text, input->size, &reason);
+    if (status == SB_OK) {
+        if (worker->pool->cache != NULL)
+            cached_steps_begin(&worker->cached, slot, input->text, input->size);
+        worker->work[slot] = *work;
+        worker->n_active++;
+        return SB_OK;
+    }
+    reason.status = status;
+    pool_refuse(worker->pool, work, &reason);
+    return sb_decoder_cancel(worker->decoder, slot, err);
+}
+
+/* One step of the model and of the search. */
+static sb_status step(struct worker *worker, sb_error *err)
+{
+    const sb_model_info *const info = sb_model_get_info(worker->pool->model);
+    const size_t element = info->row_type == SB_ROW_FLOAT ? sizeof(float) : sizeof(double);
+    const int32_t *parent, *token, *input;
+    const int32_t n = sb_decoder_rows(worker->decoder, &parent, &token, &input);
+    if (alloc_reserve(&worker->rows, &worker->rows_size,
+                      (size_t)n * (size_t)info->vocab_size * element, 1) != SB_OK)
+        return status_fail(err, SB_ERR_MEMORY, "not enough memory for %d rows of %d scores", n,
+                           info->vocab_size);
+    sb_status status =
+        worker->pool->cache != NULL
+            ? cached_steps_take(&worker->cached, n, parent, token, input, worker->rows, err)
+            : sb_session_step(worker->session, n, parent, token, input, worker->rows, err);
+    if (status != SB_OK)
+        return status;
+    status = sb_decoder_advance(worker->decoder, worker->rows, (size_t)info->vocab_size, err);
+    /* These concern single slots, which say so when they are taken. */
+    return status == SB_ERR_MODEL || status == SB_ERR_LIMIT ? SB_OK : status;
+}
+
+/* Hands over the results, and the errors, of the slots that have finished. */
+static void collect(struct worker *worker)
+{
+    struct pool *const pool = worker->pool;
+    int32_t slot;
+    while ((slot = sb_decoder_finished(worker->decoder)) >= 0) {
+        const struct work work = worker->work[slot];
+        sb_error reason = {SB_OK, ""};
+        sb_result *const result = pool_result(pool, &work);
+        worker->work[slot].reading = NULL;
+        worker->n_active--;
+        if (sb_decoder_take(worker->decoder, slot, result, &reason) == SB_OK)
+            pool_hand_over(pool, work.number);
+        else
+            pool_refuse(pool, &work, &reason);
+    }
+}
+
+/* The step as a whole failed, and with it all jobs of this worker: the first of them will tell. */
+static void refuse_all(struct worker *worker, const sb_error *reason)
+{
+    for (int32_t slot = 0; slot < worker->pool->batch; slot++)
+        if (worker->work[slot].reading != NULL)
+            pool_refuse(worker->pool, &worker->work[slot], reason);
+}
+
+/* Works until there are no more jobs. What fails before a job is begun is returned; after that it
+ * belongs to the job. */
+static sb_status work_on(struct worker *worker, sb_error *err)
+{
+    struct pool *const pool = worker->pool;
+    sb_status status = open_worker(worker, err);
+    while (status == SB_OK) {
+        struct work work;
+        while (status == SB_OK && worker->n_active < pool->batch &&
+               pool_take(pool, worker->n_active == 0, &work))
+            status = begin(worker, &work, err);
+        if (status != SB_OK || worker->n_active == 0)
+            break;
+        sb_error reason = {SB_OK, ""};
+        const sb_status stepped = step(worker, &reason);
+        if (stepped != SB_OK) {
+            reason.status = stepped;
+            refuse_all(worker, &reason);
+            break;
+        }
+        collect(worker);
+    }
+    return status;
+}
+
+void *draw_worker_run(void *argument)
+{
+    struct worker worker = {.pool = argument};
+    sb_error error = {SB_OK, ""};
+    const sb_status status = work_on(&worker, &error);
+    pool_count_rows(worker.pool, worker.cached.n_rows, worker.cached.n_evaluated,
+                    worker.cached.seconds);
+    close_worker(&worker);
+    if (status != SB_OK)
+        pool_stop(worker.pool, status, &error);
+    return NULL;
+}
