@@ -2,8 +2,9 @@
 # three sentences, from the same draws. Whichever runs first makes the units of both.
 #
 # A unit is a file of CSV: "bleu" or "entropy", then the columns of its kind.
-#   truth-S       sentence S (a line of the data), all temperatures: from one large draw
-#   METHOD-S-T    the estimators of a method over many draws at temperature T, for each k
+#   truth-S      sentence S (a line of the data), all temperatures: from one large draw
+#   beam-S       the same: beam search, once for each k of a grid
+#   METHOD-S-T   the estimators of a method over many draws at temperature T, for each k
 shared=estimate
 parts=(../estimate_draws.sh ../fields.awk)
 . "$(dirname "$0")/../units.sh"
@@ -33,7 +34,7 @@ draw() {
     shift
     sed -n "${line}p" "$en" | tr -d '\r' | sed 's/[\\"]/\\&/g; s/\t/\\t/g' |
         awk -v stream=$((line - 1)) '{ printf "{\"input\":\"%s\",\"stream\":%d}\n", $0, stream }' |
-        sbeam draw --input jsonl --threads "$(nproc)" -f jsonl "$@"
+        sbeam draw --input jsonl --threads "$(nproc)" --cache 1024 -f jsonl "$@"
 }
 
 # estimates F KEYS ARGUMENT...: of E[F] from the draws in $draws, as CSV.
@@ -44,9 +45,8 @@ estimates() {
         sed "s/^/$1,/"
 }
 
-truth() {
-    local draws=$work/truth-$1.draws.part.$$ list f
-    list=$(IFS=, && echo "${temperatures[*]}")
+truth() { # truth SENTENCE
+    local draws=$work/truth-$1.draws.part.$$ f
     draw "$1" -k $truth_k -T "$list" --seed $truth_seed --batch 1 >"$draws"
     for f in bleu entropy; do
         estimates $f estimator,stream,temperature,k,estimate,se | grep "^$f,sbs-normalised,"
@@ -54,42 +54,65 @@ truth() {
     rm "$draws"
 }
 
-# summary SENTENCE T METHOD: for each k mean, band and error over the draws.
+# summary SENTENCE T ARGUMENT...: for each k mean, band and error over the draws at T in $draws.
 summary() {
-    local draws=$work/$3-$1-$2.draws.part.$$ curve=() f k value
-    if [ "$3" = beam ]; then
-        for k in "${grid[@]}"; do
-            draw "$1" --method beam -k "$k" -T "$2"
-        done >"$draws"
-    else
-        draw "$1" --method "$3" -k $most -T "$2" --draws $repetitions --seed $seed >"$draws"
-        curve=(--curve "1..$most")
-    fi
+    local f value
     for f in bleu entropy; do
         value=$(awk -F , -v f=$f -v t="$2" '$1 == f && $4 == t { print $6 }' "$work/truth-$1")
         estimates $f estimator,stream,temperature,k,draws,mean,p025,p975,bias,rmse \
-            --summary --truth "$value" "${curve[@]}"
+            --summary --truth "$value" "${@:3}"
     done
+}
+
+curve() { # curve METHOD SENTENCE T
+    local draws=$work/$1-$2-$3.draws.part.$$
+    draw "$2" --method "$1" -k $most -T "$3" --draws $repetitions --seed $seed >"$draws"
+    summary "$2" "$3" --curve "1..$most"
     rm "$draws"
 }
 
+beam() { # beam SENTENCE
+    local all=$work/beam-$1.all.part.$$ draws=$work/beam-$1.draws.part.$$ k temperature
+    for k in "${grid[@]}"; do
+        draw "$1" --method beam -k "$k" -T "$list" --batch 1
+    done >"$all"
+    for temperature in "${temperatures[@]}"; do
+        grep -F "\"temperature\":$temperature," "$all" >"$draws"
+        summary "$1" "$temperature"
+    done
+    rm "$all" "$draws"
+}
+
+# seconds METHOD T: as measured on two cores for a full run, on a sentence of 15 words.
+seconds() {
+    local full
+    case $1-$2 in
+    sbs-0.05) full=5 ;;
+    sbs-0.1) full=9 ;;
+    sbs-0.2) full=16 ;;
+    sbs-0.5) full=35 ;;
+    sample-0.5) full=20 ;;
+    *-1) full=50 ;;
+    *) full=2 ;;
+    esac
+    echo $((full * repetitions * most / 25000 + 1))
+}
+
+list=$(IFS=, && echo "${temperatures[*]}")
 units=()
 truths=()
 for sentence in "${sentences[@]}"; do
     truths+=("$work/truth-$sentence")
-    unit "truth-$sentence" $((truth_k / 120 + 1)) truth "$sentence"
+    unit "truth-$sentence" $((truth_k / 100 + 1)) truth "$sentence"
     for temperature in "${temperatures[@]}"; do
-        for method in sample sbs beam; do
-            # Measured seconds on two cores for a full run, and what starting takes.
-            case $method in
-            sample) cost=$((repetitions * most / 1500)) ;;
-            sbs) cost=$((repetitions * most / 700)) ;;
-            beam) cost=$((${#grid[@]} * most / 700)) ;;
-            esac
+        for method in sample sbs; do
             units+=("$work/$method-$sentence-$temperature")
-            unit "$method-$sentence-$temperature" $((cost + 1)) summary "$sentence" "$temperature" $method
+            unit "$method-$sentence-$temperature" "$(seconds $method "$temperature")" \
+                curve $method "$sentence" "$temperature"
         done
     done
+    units+=("$work/beam-$sentence")
+    unit "beam-$sentence" $((${#grid[@]} * most / 300 + 1)) beam "$sentence"
 done
 
 # of_f FILE...: the lines for $f, the sentence by its number in the data, a curve after the other.

@@ -106,7 +106,7 @@ experiment_part() {
     [ -f "$out/$name/claims.csv" ] && claims "$out/$name/claims.csv"
     for file in "$out/$name"/*.svg; do
         [ -e "$file" ] || continue
-        echo "<figure><img alt=\"$name: $(basename "$file" .svg)\" src=\"data:image/svg+xml;base64,"
+        printf '<figure><img alt="%s: %s" src="data:image/svg+xml;base64,' "$name" "$(basename "$file" .svg)"
         base64 -w 0 "$file"
         echo "\"><figcaption>$name/$(basename "$file")</figcaption></figure>"
     done
