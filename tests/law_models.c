@@ -69,6 +69,17 @@ void open_wide_chain(struct setup *setup, struct leaves *leaves)
               3, setup, leaves);
 }
 
+void open_wide_tree(struct setup *setup, struct leaves *leaves)
+{
+    open_json("{\"format\":\"sbeam-tree\",\"tree\":{"
+              "\"a\":[0.31,{\"a\":[0.37,null],\"b\":[0.26,null],\"c\":[0.19,null],"
+              "\"d\":[0.11,null],\"e\":[0.07,null]}],\"b\":[0.27,null],"
+              "\"c\":[0.19,{\"a\":[0.41,null],\"b\":[0.23,null],\"c\":[0.17,null],"
+              "\"d\":[0.12,null],\"e\":[0.07,null]}],\"d\":[0.14,null],"
+              "\"e\":[0.09,{\"a\":[0.55,null],\"b\":[0.45,null]}]}}",
+              200, setup, leaves);
+}
+
 /* --- the library as a sampler --- */
 
 struct relay {

@@ -17,6 +17,9 @@ void open_law_model(int i, struct setup *setup, struct leaves *leaves);
 /* A chain of 85 sequences over five tokens, for the estimators. */
 void open_wide_chain(struct setup *setup, struct leaves *leaves);
 
+/* A tree of 14 leaves, five first tokens and no ties, for methods that choose by probability. */
+void open_wide_tree(struct setup *setup, struct leaves *leaves);
+
 /* Calls `visit` for n draws of the sampler; NULL: of the library. */
 void run_sampler(struct setup *setup, sampler sample, size_t n,
                  void (*visit)(void *user, const struct picks *picks), void *user);

@@ -93,6 +93,70 @@ static void wide_beam_sorts_the_leaves(void **state)
         }
 }
 
+/* The sequences of commit are those of sbs that are the first with their first token. */
+static void commit_follows_sbs(void **state)
+{
+    (void)state;
+    uint64_t generator = 3;
+    for (int i = 0; i < 100; i++) {
+        sb_model *const model = random_tree(&generator, 4);
+        sb_config config = config_of(SB_METHOD_SBS, 10000);
+        config.seed = (uint64_t)i;
+        sb_result *const all = draw(model, &config, 0);
+        assert_true(all->exhausted);
+        config.method = SB_METHOD_COMMIT;
+        config.k = 1 + i % 4;
+        sb_result *const commit = draw(model, &config, 0);
+        int32_t n = 0;
+        for (int32_t j = 0; j < all->n_sequences; j++) {
+            const sb_sequence *const sequence = &all->sequences[j];
+            bool is_first = n < config.k;
+            for (int32_t h = 0; h < n; h++)
+                is_first &= commit->sequences[h].tokens[0] != sequence->tokens[0];
+            if (!is_first)
+                continue;
+            assert_true(n < commit->n_sequences);
+            const sb_sequence *const ours = &commit->sequences[n++];
+            assert_int_equal(ours->n_tokens, sequence->n_tokens);
+            assert_memory_equal(ours->tokens, sequence->tokens, (size_t)ours->n_tokens * 4);
+            assert_true(ours->log_p == sequence->log_p && isnan(ours->g));
+        }
+        assert_int_equal(commit->n_sequences, n);
+        assert_int_equal(commit->exhausted, n == all->n_sequences);
+        sb_result_close(commit);
+        sb_result_close(all);
+        sb_model_close(model);
+    }
+}
+
+/* Where 2k candidates are all there are, nothing is left to chance. */
+static void wide_beam_sample_is_beam(void **state)
+{
+    (void)state;
+    for (int m = 0; m < N_LAW_MODELS; m++) {
+        struct setup setup;
+        struct leaves leaves;
+        open_law_model(m, &setup, &leaves);
+        for (int32_t k = 1; k <= leaves.n + 1; k++) {
+            /* k prefixes have at most 3k children. */
+            if (m != FIGURE_1 && k < leaves.n)
+                continue;
+            sb_config config = config_of(SB_METHOD_BEAM, k);
+            config.max_len = setup.config.max_len;
+            sb_result *const beam = draw(setup.model, &config, 0);
+            config.method = SB_METHOD_BEAM_SAMPLE;
+            sb_result *const sampled = draw(setup.model, &config, 0);
+            assert_int_equal(beam->n_sequences, sampled->n_sequences);
+            assert_same_sequences(beam, sampled, beam->n_sequences);
+            assert_int_equal(sampled->model_rows, beam->model_rows);
+            assert_int_equal(sampled->exhausted, k >= leaves.n);
+            sb_result_close(beam);
+            sb_result_close(sampled);
+        }
+        sb_model_close((sb_model *)(uintptr_t)setup.model);
+    }
+}
+
 static void rejection_gives_up(void **state)
 {
     (void)state;
@@ -323,6 +387,8 @@ int main(void)
         cmocka_unit_test(cold_sbs_is_beam),
         cmocka_unit_test(one_group_is_beam),
         cmocka_unit_test(wide_beam_sorts_the_leaves),
+        cmocka_unit_test(commit_follows_sbs),
+        cmocka_unit_test(wide_beam_sample_is_beam),
         cmocka_unit_test(rejection_gives_up),
         cmocka_unit_test(beams_by_hand),
         cmocka_unit_test(leave_waits_for_long_ones),

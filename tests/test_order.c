@@ -114,8 +114,10 @@ static void one_sample_has_the_law(void **state)
         open_law_model(m, &setup, &leaves);
         setup.config.method = SB_METHOD_SAMPLE;
         assert_true(fit_order(&setup, NULL, 1, share_of(DRAWS)).p_value > FALSE_ALARM);
-        /* And with one sequence fresh noise does no harm. */
+        /* And with one sequence neither fresh noise nor commitment does harm. */
         setup.config.method = SB_METHOD_RESAMPLE;
+        assert_true(fit_order(&setup, NULL, 1, share_of(DRAWS)).p_value > FALSE_ALARM);
+        setup.config.method = SB_METHOD_COMMIT;
         assert_true(fit_order(&setup, NULL, 1, share_of(DRAWS)).p_value > FALSE_ALARM);
         sb_model_close((sb_model *)(uintptr_t)setup.model);
     }
@@ -145,6 +147,27 @@ static void sbs_agrees_with_reference(void **state)
 }
 
 /* --- fresh noise: its own, biased law --- */
+
+/* Chi-square of a method against a law of its own, which is closed then. */
+static void check_own_law(const char *name, sb_method method, struct setup *setup,
+                          struct ordered_law *law)
+{
+    setup->config.method = method;
+    const struct fit fit = fit_law(setup, NULL, law, share_of(DRAWS));
+    print_message("%s, %d leaves, k = %d: chi-square %.1f on %d, p = %.3g, catches a bias of "
+                  "%.2g %%\n",
+                  name, setup->leaves->n, law->k, fit.statistic, fit.degrees, fit.p_value,
+                  100 * fit.smallest_bias);
+    assert_true(fit.p_value > FALSE_ALARM);
+    ordered_law_close(law);
+}
+
+/* An empty law, to be filled. */
+static void open_own_law(struct ordered_law *law, const struct leaves *leaves, int k)
+{
+    ordered_law_open(law, leaves, k);
+    memset(law->probability, 0, law->n_cells * sizeof *law->probability);
+}
 
 /* A prefix of leaves, and the mass below it. */
 struct node {
@@ -225,18 +248,135 @@ static void resample_has_its_law(void **state)
         struct leaves leaves;
         struct ordered_law law;
         open_law_model(models[i], &setup, &leaves);
-        setup.config.method = SB_METHOD_RESAMPLE;
-        ordered_law_open(&law, &leaves, 2);
-        memset(law.probability, 0, law.n_cells * sizeof *law.probability);
+        open_own_law(&law, &leaves, 2);
         const struct node start[2] = {{.mass = 1, .leaf = -1}, {.n_tokens = -1, .leaf = -1}};
         add_resampled(&law, &leaves, start, 1);
-        const struct fit fit = fit_law(&setup, NULL, &law, share_of(DRAWS));
-        print_message("resample, %s, k = 2: chi-square %.1f on %d, p = %.3g, catches a bias of "
-                      "%.2g %%\n",
-                      law_models[models[i]].name, fit.statistic, fit.degrees, fit.p_value,
-                      100 * fit.smallest_bias);
-        assert_true(fit.p_value > FALSE_ALARM);
-        ordered_law_close(&law);
+        check_own_law("resample", SB_METHOD_RESAMPLE, &setup, &law);
+        sb_model_close((sb_model *)(uintptr_t)setup.model);
+    }
+}
+
+/* --- the other shortcuts, and their own laws --- */
+
+static bool shares_first_token(const struct leaves *leaves, const struct picks *picks, int leaf)
+{
+    for (int i = 0; i < picks->n; i++)
+        if (leaves->list[picks->leaf[i]].tokens[0] == leaves->list[leaf].tokens[0])
+            return true;
+    return false;
+}
+
+/* A first token that is left, by its share of what is left; then a leaf below it, by its share of
+ * that: the leaf itself by its share of all leaves below first tokens that are left. */
+static void add_committed(struct ordered_law *law, const struct leaves *leaves,
+                          const struct picks *picks, double probability)
+{
+    if (picks->n == law->k) {
+        law->probability[ordered_law_cell(law, picks)] += probability;
+        return;
+    }
+    double left = 0;
+    for (int i = 0; i < leaves->n; i++)
+        if (!shares_first_token(leaves, picks, i))
+            left += exp(leaves->list[i].phi);
+    for (int i = 0; i < leaves->n; i++) {
+        if (shares_first_token(leaves, picks, i))
+            continue;
+        struct picks next = *picks;
+        next.leaf[next.n++] = i;
+        add_committed(law, leaves, &next, probability * exp(leaves->list[i].phi) / left);
+    }
+}
+
+static void commit_has_its_law(void **state)
+{
+    (void)state;
+    static const struct {
+        int model, k;
+    } cases[] = {{FIGURE_1, 2}, {UNEVEN, 2}, {UNEVEN, 3}, {ZEROS, 2}, {LOPSIDED, 2}, {CHAIN, 2}};
+    const struct picks none = {.n = 0};
+    struct setup setup;
+    struct leaves leaves;
+    struct ordered_law law;
+    for (int i = 0; i < 6; i++) {
+        open_law_model(cases[i].model, &setup, &leaves);
+        open_own_law(&law, &leaves, cases[i].k);
+        add_committed(&law, &leaves, &none, 1);
+        check_own_law("commit", SB_METHOD_COMMIT, &setup, &law);
+        sb_model_close((sb_model *)(uintptr_t)setup.model);
+    }
+}
+
+/* The probability that each subset of the list is what has been drawn when it has as many members:
+ * its last member may be any. (2^n) numbers, the caller's to free. */
+static double *weigh_subsets(const struct node *list, int n)
+{
+    double *const probability = calloc((size_t)1 << n, sizeof *probability);
+    probability[0] = 1;
+    for (unsigned set = 0; set < 1u << n; set++) {
+        double left = 0;
+        for (int i = 0; i < n; i++)
+            left += set >> i & 1 ? 0 : list[i].mass;
+        for (int i = 0; i < n; i++)
+            if (!(set >> i & 1))
+                probability[set | 1u << i] += probability[set] * list[i].mass / left;
+    }
+    return probability;
+}
+
+static int compare_masses(const void *a, const void *b)
+{
+    const struct node *const x = a, *const y = b;
+    return (x->mass < y->mass) - (x->mass > y->mass);
+}
+
+/* 2k of all children and finished leaves, of which the k likeliest go on. */
+static void add_beam_sampled(struct ordered_law *law, const struct leaves *leaves,
+                             const struct node *beam, int n_beam, double probability)
+{
+    struct node list[16], drawn[16];
+    struct picks picks = {.n = 0};
+    int n = 0;
+    for (int i = 0; i < n_beam; i++) {
+        n += list_children(leaves, &beam[i], list + n);
+        if (beam[i].leaf >= 0)
+            picks.leaf[picks.n++] = beam[i].leaf;
+    }
+    if (picks.n == law->k) {
+        law->probability[ordered_law_cell(law, &picks)] += probability;
+        return;
+    }
+    const int most = n < 2 * law->k ? n : 2 * law->k;
+    double *const weight = weigh_subsets(list, n);
+    for (unsigned set = 0; set < 1u << n; set++) {
+        int n_drawn = 0;
+        for (int i = 0; i < n; i++)
+            if (set >> i & 1)
+                drawn[n_drawn++] = list[i];
+        if (n_drawn != most)
+            continue;
+        qsort(drawn, (size_t)n_drawn, sizeof *drawn, compare_masses);
+        add_beam_sampled(law, leaves, drawn, n_drawn < law->k ? n_drawn : law->k,
+                         probability * weight[set]);
+    }
+    free(weight);
+}
+
+static void beam_sample_has_its_law(void **state)
+{
+    (void)state;
+    const struct node root = {.mass = 1, .leaf = -1};
+    struct setup setup;
+    struct leaves leaves;
+    struct ordered_law law;
+    for (int i = 0; i < 4; i++) {
+        if (i == 0)
+            open_law_model(CHAIN, &setup, &leaves);
+        else
+            open_wide_tree(&setup, &leaves);
+        open_own_law(&law, &leaves, i == 0 ? 2 : i);
+        add_beam_sampled(&law, &leaves, &root, 1, 1);
+        check_own_law("beam-sample", SB_METHOD_BEAM_SAMPLE, &setup, &law);
         sb_model_close((sb_model *)(uintptr_t)setup.model);
     }
 }
@@ -328,6 +468,8 @@ static void broken_samplers_are_caught(void **state)
     /* The naive method of section 4.1: noise drawn afresh at each step. */
     expect_caught("fresh noise", FIGURE_1, SB_METHOD_RESAMPLE, NULL, 2);
     expect_caught("fresh noise", UNEVEN, SB_METHOD_RESAMPLE, NULL, 2);
+    expect_caught("hard commitment", UNEVEN, SB_METHOD_COMMIT, NULL, 2);
+    expect_caught("the best of 2k", CHAIN, SB_METHOD_BEAM_SAMPLE, NULL, 2);
 }
 
 int main(void)
@@ -339,6 +481,8 @@ int main(void)
         cmocka_unit_test(one_sample_has_the_law),
         cmocka_unit_test(sbs_agrees_with_reference),
         cmocka_unit_test(resample_has_its_law),
+        cmocka_unit_test(commit_has_its_law),
+        cmocka_unit_test(beam_sample_has_its_law),
         cmocka_unit_test(broken_samplers_are_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,13 +144,14 @@ static void numbers_of_the_others(void **state)
             check_numbers(model, result, 4);
             sb_result_close(result);
         }
-    static const sb_method without[] = {SB_METHOD_BEAM, SB_METHOD_SAMPLE, SB_METHOD_DIVERSE,
-                                        SB_METHOD_RESAMPLE};
-    for (int i = 0; i < 4; i++) {
-        const sb_config config = config_of(without[i], 3);
+    static const sb_method without[] = {SB_METHOD_BEAM,    SB_METHOD_SAMPLE,
+                                        SB_METHOD_DIVERSE, SB_METHOD_RESAMPLE,
+                                        SB_METHOD_COMMIT,  SB_METHOD_BEAM_SAMPLE};
+    for (int i = 0; i < 6; i++) {
+        const sb_config config = config_of(without[i], 2);
         sb_result *const result = draw(model, &config, 0);
         assert_true(isnan(result->log_p_draw) && isnan(result->kappa));
-        assert_true(isnan(result->sequences[2].log_weight) && isnan(result->sequences[2].g));
+        assert_true(isnan(result->sequences[1].log_weight) && isnan(result->sequences[1].g));
         sb_result_close(result);
     }
     sb_model_close(model);

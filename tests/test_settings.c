@@ -67,6 +67,7 @@ static void settings_by_name(void **state)
     assert_int_equal(sb_config_check(&config, &err), SB_OK);
     assert_null(sb_method_name((sb_method)99));
     assert_string_equal(sb_method_name(SB_METHOD_EXPLICIT), "explicit");
+    assert_string_equal(sb_method_name(SB_METHOD_BEAM_SAMPLE), "beam-sample");
 }
 
 /* What is set by name is read back by name: the same config, through text. */
@@ -186,7 +187,7 @@ static void settings_that_methods_refuse(void **state)
     config.groups = 3;
     expect_refused(&config, "divisor");
     sb_config_default(&config);
-    config.method = (sb_method)7;
+    config.method = (sb_method)9;
     expect_refused(&config, "method");
     sb_config_default(&config);
     const char *const stops[] = {""};

@@ -142,7 +142,7 @@ static int parse_methods(bench_plan *plan, const char *list)
         const char *name;
         while ((name = sb_method_name((sb_method)method)) != NULL && strcmp(name, item) != 0)
             method++;
-        if (name == NULL || method == SB_METHOD_REJECT || method == SB_METHOD_EXPLICIT)
+        if (name == NULL || method > SB_METHOD_RESAMPLE)
             return cli_usage("bench",
                              "--method takes sbs, beam, sample, diverse or resample, which ask for "
                              "at most k rows a step, or a list of them, not '%s'",

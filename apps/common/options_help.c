@@ -34,6 +34,25 @@ static void put_wrapped(output *out, const char *text, size_t column, size_t ind
     output_char(out, '\n');
 }
 
+/* Writes "a|b|c" from column `column` on, broken after a bar where it is too long. Returns the
+ * column where it ends. */
+static size_t put_metavar(output *out, const char *text, size_t column)
+{
+    const size_t indent = column;
+    while (*text != '\0') {
+        const size_t n = strcspn(text, "|") + (strchr(text, '|') != NULL);
+        if (column + n > PAGE_WIDTH && column > indent) {
+            output_char(out, '\n');
+            output_repeat(out, " ", indent);
+            column = indent;
+        }
+        output_bytes(out, text, n);
+        column += n;
+        text += n;
+    }
+    return column;
+}
+
 static void put_entry(output *out, char letter, const char *name, const char *metavar,
                       const char *help)
 {
@@ -41,8 +60,10 @@ static void put_entry(output *out, char letter, const char *name, const char *me
     if (letter != 0)
         snprintf(dash, sizeof(dash), "-%c, ", letter);
     const size_t start = out->size;
-    output_format(out, "  %s--%s%s%s", dash, name, metavar ? " " : "", metavar ? metavar : "");
+    output_format(out, "  %s--%s%s", dash, name, metavar ? " " : "");
     size_t column = out->size - start;
+    if (metavar != NULL)
+        column = put_metavar(out, metavar, column);
     if (column + 2 > HELP_COLUMN) {
         output_char(out, '\n');
         column = 0;

@@ -17,13 +17,15 @@ extern "C" {
 #endif
 
 typedef enum sb_method {
-    SB_METHOD_SBS = 0,      /* Stochastic Beam Search: exact sampling without replacement */
-    SB_METHOD_BEAM = 1,     /* deterministic beam search */
-    SB_METHOD_SAMPLE = 2,   /* independent ancestral samples, duplicates included */
-    SB_METHOD_DIVERSE = 3,  /* Diverse Beam Search (Vijayakumar et al. 2018) */
-    SB_METHOD_RESAMPLE = 4, /* fresh noise at each step: biased, kept to show it */
-    SB_METHOD_REJECT = 5,   /* ancestral samples, duplicates rejected */
-    SB_METHOD_EXPLICIT = 6  /* the whole tree, from the same noise as SBS */
+    SB_METHOD_SBS = 0,        /* Stochastic Beam Search: exact sampling without replacement */
+    SB_METHOD_BEAM = 1,       /* deterministic beam search */
+    SB_METHOD_SAMPLE = 2,     /* independent ancestral samples, duplicates included */
+    SB_METHOD_DIVERSE = 3,    /* Diverse Beam Search (Vijayakumar et al. 2018) */
+    SB_METHOD_RESAMPLE = 4,   /* fresh noise at each step: biased, kept to show it */
+    SB_METHOD_REJECT = 5,     /* ancestral samples, duplicates rejected */
+    SB_METHOD_EXPLICIT = 6,   /* the whole tree, from the same noise as SBS */
+    SB_METHOD_COMMIT = 7,     /* k first tokens, one sequence each: biased, kept to show it */
+    SB_METHOD_BEAM_SAMPLE = 8 /* the k likeliest of 2k drawn at each step: biased, likewise */
 } sb_method;
 
 typedef enum sb_finished {

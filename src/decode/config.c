@@ -15,10 +15,10 @@
 #define BIT(method) (1u << SB_METHOD_##method)
 #define ALL_METHODS                                                                                \
     (BIT(SBS) | BIT(BEAM) | BIT(SAMPLE) | BIT(DIVERSE) | BIT(RESAMPLE) | BIT(REJECT) |             \
-     BIT(EXPLICIT))
+     BIT(EXPLICIT) | BIT(COMMIT) | BIT(BEAM_SAMPLE))
 
-static const char *const method_names[] = {"sbs",      "beam",   "sample",  "diverse",
-                                           "resample", "reject", "explicit"};
+static const char *const method_names[] = {"sbs",    "beam",     "sample", "diverse",    "resample",
+                                           "reject", "explicit", "commit", "beam-sample"};
 
 /* How a field is stored. */
 enum field { FIELD_INT32, FIELD_UINT64, FIELD_DOUBLE, FIELD_BOOL, FIELD_ENUM };
@@ -37,8 +37,8 @@ struct setting {
 
 static const struct setting settings[] = {
     SETTING("method", SB_OPTION_CHOICE, FIELD_ENUM, method,
-            "sbs|beam|sample|diverse|resample|reject|explicit", "sbs", 0, 0, false, ALL_METHODS,
-            "how to draw"),
+            "sbs|beam|sample|diverse|resample|reject|explicit|commit|beam-sample", "sbs", 0, 0,
+            false, ALL_METHODS, "how to draw"),
     SETTING("k", SB_OPTION_INT, FIELD_INT32, k, "N", "5", 1, 1e7, false, ALL_METHODS,
             "number of sequences"),
     SETTING("temperature", SB_OPTION_REAL, FIELD_DOUBLE, temperature, "X", "1", 1e-100, 1e100,

@@ -69,7 +69,8 @@ struct slot {
     size_t n_wanted, wanted_capacity;
     int32_t first_row, previous_first_row; /* of this slot in the decoder's rows */
     uint64_t model_rows;
-    struct logspace_total pruned; /* mass that was left off the beam (sbs, explicit) */
+    struct logspace_total
+        pruned;     /* mass that was left off the beam, by those that draw without replacement */
     uint64_t count; /* nodes made (explicit) or entries finished (beam, finished leave) so far */
     /* reject */
     struct beam found;
@@ -126,7 +127,7 @@ struct method {
 };
 
 extern const struct method method_sbs, method_beam, method_sample, method_diverse, method_resample,
-    method_reject, method_explicit;
+    method_reject, method_explicit, method_commit, method_beam_sample;
 
 /* For methods: appends a root entry to slot->now. */
 sb_status decode_push_root(struct slot *slot, double score, int64_t tag);

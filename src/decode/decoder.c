@@ -7,10 +7,15 @@
 #include "decode/decode.h"
 
 static const struct method *const methods[] = {
-    [SB_METHOD_SBS] = &method_sbs,           [SB_METHOD_BEAM] = &method_beam,
-    [SB_METHOD_SAMPLE] = &method_sample,     [SB_METHOD_DIVERSE] = &method_diverse,
-    [SB_METHOD_RESAMPLE] = &method_resample, [SB_METHOD_REJECT] = &method_reject,
+    [SB_METHOD_SBS] = &method_sbs,
+    [SB_METHOD_BEAM] = &method_beam,
+    [SB_METHOD_SAMPLE] = &method_sample,
+    [SB_METHOD_DIVERSE] = &method_diverse,
+    [SB_METHOD_RESAMPLE] = &method_resample,
+    [SB_METHOD_REJECT] = &method_reject,
     [SB_METHOD_EXPLICIT] = &method_explicit,
+    [SB_METHOD_COMMIT] = &method_commit,
+    [SB_METHOD_BEAM_SAMPLE] = &method_beam_sample,
 };
 
 enum { MOST_SLOTS = 4096 };

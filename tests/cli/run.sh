@@ -240,7 +240,7 @@ prints '"groups":4,"strength":0.5,"seed"' "diverse: as many groups as sequences"
 run "$sbeam" draw -m "$fig1" --ban 1 --stop xyz --top-p 0.9 --max-len 2 --seed 7 -f jsonl
 prints '"temperature":1,"max_len":2,"top_p":0.9,"ban":\["1"\],"stop":\["xyz"\],"seed"' \
     "what changes the law is in the record"
-for method in sbs beam sample diverse resample reject explicit; do
+for method in sbs beam sample diverse resample reject explicit commit beam-sample; do
     run "$sbeam" draw -m "$fig1" -k 2 --method $method --seed 1
     exits 0 "method $method"
 done

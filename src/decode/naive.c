@@ -1,0 +1,114 @@
+/* Shortcuts that look like sampling without replacement and are not. They are kept to show how far
+ * they are from it; none has G, kappa or log_p_draw.
+ *
+ * resample: the naive alternative of section 4.1, which samples without replacement afresh at each
+ * step: G of a prefix is drawn anew from Gumbel(phi) instead of being kept. A rare prefix must be
+ * drawn again and again.
+ *
+ * commit: the hard commitment of section 4.1. k first tokens are drawn without replacement; from
+ * then on each prefix gets one child, drawn from its conditional distribution. No two sequences
+ * share their first token, so there are no more of them than first tokens. The noise is that of
+ * sbs: each sequence is the best of all that begin with its first token.
+ *
+ * beam-sample: what engines do that put sampling into a beam search. 2k candidates are drawn
+ * without replacement from the softmax of the cumulated log-probabilities, afresh at each step, and
+ * the k likeliest of them go on. Here a finished sequence stays and competes, as everywhere. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "decode/decode.h"
+#include "decode/merge.h"
+
+static sb_status expand_resample(sb_decoder *decoder, struct slot *slot, sb_error *err)
+{
+    (void)err;
+    return merge_best(decoder, slot, (size_t)decoder->config.k, true);
+}
+
+/* What was not returned was left out at some step. */
+static sb_status finish_naive(sb_decoder *decoder, struct slot *slot)
+{
+    (void)decoder;
+    slot->result.exhausted = slot->pruned.scaled == 0;
+    return SB_OK;
+}
+
+/* --- commit --- */
+
+/* The best child by G, which is child j with probability p_j. */
+static sb_status push_one_child(sb_decoder *decoder, struct slot *slot, size_t i)
+{
+    const struct entry *const entry = &slot->now.entries[i];
+    struct children stream;
+    children_open(&stream, &slot->key, &decoder->rows[entry->row], entry->node, entry->phi,
+                  entry->score);
+    const int32_t token = children_take(&stream);
+    logspace_total_add(&slot->pruned, entry->phi + row_log_rest(stream.row));
+    return decode_push_child(decoder, slot, (int32_t)i, token, entry->score);
+}
+
+static sb_status expand_commit(sb_decoder *decoder, struct slot *slot, sb_error *err)
+{
+    (void)err;
+    if (slot->step == 0)
+        return merge_best(decoder, slot, (size_t)decoder->config.k, false);
+    sb_status status = SB_OK;
+    for (size_t i = 0; i < slot->now.n && status == SB_OK; i++)
+        status = slot->now.entries[i].end == SB_END_NONE ? push_one_child(decoder, slot, i)
+                                                         : decode_keep(slot, (int32_t)i);
+    return status;
+}
+
+/* --- beam-sample --- */
+
+/* Likelier first, then in the order of the beam before. */
+static int compare_phi(const void *a, const void *b)
+{
+    const struct entry *const x = a, *const y = b;
+    if (x->phi != y->phi)
+        return x->phi > y->phi ? -1 : 1;
+    if (x->parent != y->parent)
+        return x->parent < y->parent ? -1 : 1;
+    return (x->token > y->token) - (x->token < y->token);
+}
+
+/* Asks for the rows of slot->next alone, in its order: those of what was dropped go. */
+static sb_status renew_wanted(struct slot *slot)
+{
+    const size_t n_old = slot->n_wanted;
+    if (alloc_reserve(&slot->wanted, &slot->wanted_capacity, n_old + slot->next.n,
+                      sizeof *slot->wanted) != SB_OK)
+        return SB_ERR_MEMORY;
+    size_t n = 0;
+    for (size_t i = 0; i < slot->next.n; i++) {
+        struct entry *const entry = &slot->next.entries[i];
+        if (entry->end != SB_END_NONE)
+            continue;
+        slot->wanted[n_old + n] = slot->wanted[entry->row];
+        entry->row = (int32_t)n++;
+    }
+    memmove(slot->wanted, slot->wanted + n_old, n * sizeof *slot->wanted);
+    slot->n_wanted = n;
+    return SB_OK;
+}
+
+static sb_status expand_beam_sample(sb_decoder *decoder, struct slot *slot, sb_error *err)
+{
+    (void)err;
+    const size_t k = (size_t)decoder->config.k;
+    const sb_status status = merge_best(decoder, slot, 2 * k, true);
+    if (status != SB_OK)
+        return status;
+    qsort(slot->next.entries, slot->next.n, sizeof *slot->next.entries, compare_phi);
+    for (; slot->next.n > k; slot->next.n--)
+        logspace_total_add(&slot->pruned, slot->next.entries[slot->next.n - 1].phi);
+    return renew_wanted(slot);
+}
+
+const struct method method_resample = {"resample",   merge_start, expand_resample,
+                                       finish_naive, false,       false};
+const struct method method_commit = {"commit",     merge_start, expand_commit,
+                                     finish_naive, false,       false};
+const struct method method_beam_sample = {"beam-sample", merge_start, expand_beam_sample,
+                                          finish_naive,  false,       false};
