@@ -7,6 +7,7 @@ int cmd_score(int argc, char **argv);
 int cmd_tree(int argc, char **argv);
 int cmd_shuf(int argc, char **argv);
 int cmd_info(int argc, char **argv);
+int cmd_eval(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 
 #endif

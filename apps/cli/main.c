@@ -19,6 +19,7 @@ static const command commands[] = {
     {"tree", cmd_tree, "draw the tree of a small model, as in Figure 1 of the paper"},
     {"shuf", cmd_shuf, "sample lines by weight, without replacement"},
     {"info", cmd_info, "what a model file holds"},
+    {"eval", cmd_eval, "BLEU and diversity of draws, or BLEU of a file of text"},
     {"bench", cmd_bench, "measure the speed of search and of decoding"},
 };
 

@@ -4,7 +4,8 @@
  *   draw.h     one call on a model file;
  *   model.h    objects: models (the library's, or your own table), sessions;
  *   decoder.h  steps, for hosts that compute their own logits.
- * Beside them config.h (settings), result.h (what comes back), topk.h (flat lists) and error.h.
+ * Beside them config.h (settings), result.h (what comes back), estimate.h (expectations from a
+ * draw), metric.h (BLEU and diversity), topk.h (flat lists) and error.h.
  * Each header compiles alone, in C and in C++. */
 #ifndef SBEAM_SBEAM_H
 #define SBEAM_SBEAM_H
@@ -13,6 +14,8 @@
 #include "sbeam/decoder.h"
 #include "sbeam/draw.h"
 #include "sbeam/error.h"
+#include "sbeam/estimate.h"
+#include "sbeam/metric.h"
 #include "sbeam/model.h"
 #include "sbeam/result.h"
 #include "sbeam/topk.h"

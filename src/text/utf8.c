@@ -29,6 +29,17 @@ size_t utf8_character_size(const char *text, size_t left)
     return size;
 }
 
+uint32_t utf8_code(const char *text, size_t size)
+{
+    const unsigned char *const p = (const unsigned char *)text;
+    if (size == 1)
+        return p[0];
+    uint32_t code = p[0] & (0x7fu >> size);
+    for (size_t i = 1; i < size; i++)
+        code = code << 6 | (p[i] & 0x3f);
+    return code;
+}
+
 bool utf8_is_text(const char *text, size_t size)
 {
     for (size_t i = 0; i < size;) {

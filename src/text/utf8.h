@@ -4,10 +4,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The size of the character at the start of `text`, of which `left` bytes exist, at least one; 0
  * where it is malformed or a zero byte. */
 size_t utf8_character_size(const char *text, size_t left);
+
+/* The code point of the well-formed character of `size` bytes at `text`. */
+uint32_t utf8_code(const char *text, size_t size);
 
 /* Whether the bytes are well-formed UTF-8 (no overlong forms, no surrogates, nothing above
  * U+10FFFF) without a zero byte, so that they can be kept as a terminated string. */

@@ -1,0 +1,109 @@
+/* sbeam eval: BLEU and diversity, of files (eval_text.c) or of draws (eval_draws.c). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/eval.h"
+#include "common/bleu_options.h"
+#include "common/cli.h"
+#include "common/options.h"
+
+enum { EVAL_HYP, EVAL_REF, EVAL_SENTENCE, EVAL_BLEU };
+enum { FORMAT_DEFAULT = -1, FORMAT_TEXT, FORMAT_JSONL };
+
+static const option own_options[] = {
+    [EVAL_HYP] = {"hyp", 0, "FILE", "score the lines of FILE, - for standard input, as a corpus"},
+    [EVAL_REF] = {"ref", 0, "FILE",
+                  "references, a line per segment or stream, alternatives separated by tabs; may "
+                  "be given again for more"},
+    [EVAL_SENTENCE] = {"sentence", 0, NULL, "with --hyp: score each line for itself"},
+    BLEU_OPTIONS,
+    {0},
+};
+
+static const option_spec eval_spec = {
+    .command = "eval",
+    .synopsis = "[--ref FILE]... [OPTION...] < DRAWS",
+    .about = "Reads draws (JSON lines of sbeam draw) from standard input and writes, for each\n"
+             "method, k, temperature and strength, the least, mean and largest sentence BLEU\n"
+             "and the n-gram diversity of the k sequences, averaged over inputs. A draw's\n"
+             "references are line stream + 1 of each FILE; without --ref there is no BLEU.\n"
+             "With --hyp it scores plain text, a segment a line, as sacreBLEU does.\n"
+             "Text is the default format with --hyp; for draws it is jsonl.\n",
+    .formats = "text|jsonl",
+    .own = own_options,
+};
+
+/* What the command line says. */
+typedef struct eval_words {
+    const char **refs; /* (n_refs) */
+    size_t n_refs;
+    eval_options options;
+} eval_words;
+
+/* Returns the exit code, or -1 to go on. */
+static int parse(options *parsed, eval_words *words)
+{
+    int i;
+    sb_error err;
+    eval_options *const eval = &words->options;
+    while ((i = options_next(parsed)) >= 0) {
+        if (i == EVAL_HYP) {
+            eval->hypotheses = parsed->value;
+        } else if (i == EVAL_REF) {
+            words->refs[words->n_refs++] = parsed->value;
+        } else if (i == EVAL_SENTENCE) {
+            eval->is_sentence = eval->bleu.effective_order = true;
+        } else {
+            const int code = bleu_options_take("eval", i - EVAL_BLEU, parsed->value, &eval->bleu);
+            if (code != EXIT_FINE)
+                return code;
+        }
+    }
+    if (i == OPTIONS_STOP)
+        return parsed->exit_code;
+    if (parsed->n_args > 0)
+        return cli_usage("eval", "unexpected argument '%s'", parsed->argv[1]);
+    if (eval->hypotheses != NULL && words->n_refs == 0)
+        return cli_usage("eval", "--hyp needs references: --ref FILE");
+    if (eval->hypotheses == NULL && eval->is_sentence)
+        return cli_usage("eval", "--sentence goes with --hyp: draws are always scored by sentence");
+    int n_readers = eval->hypotheses == NULL || strcmp(eval->hypotheses, "-") == 0;
+    for (size_t r = 0; r < words->n_refs; r++)
+        n_readers += strcmp(words->refs[r], "-") == 0;
+    if (n_readers > 1)
+        return cli_usage("eval", "standard input can be read once: --ref takes a file here");
+    if (sb_bleu_config_check(&eval->bleu, &err) != SB_OK)
+        return cli_error("eval", &err);
+    eval->is_text = parsed->format == FORMAT_TEXT ||
+                    (parsed->format == FORMAT_DEFAULT && eval->hypotheses != NULL);
+    return -1;
+}
+
+int cmd_eval(int argc, char **argv)
+{
+    options parsed;
+    eval_words words = {.refs = cli_realloc(NULL, (size_t)argc, sizeof(*words.refs))};
+    reference_set *references = NULL;
+    sb_error err;
+    sb_bleu_config_default(&words.options.bleu);
+    options_open(&parsed, &eval_spec, argc, argv);
+    parsed.format = FORMAT_DEFAULT;
+    int code = parse(&parsed, &words);
+    if (code >= 0)
+        goto end;
+    words.options.n_files = words.n_refs;
+    if (words.n_refs > 0 &&
+        reference_set_open(&references, words.refs, words.n_refs, &err) != SB_OK) {
+        code = cli_failure("eval", "%s", err.message);
+        goto end;
+    }
+    words.options.references = references;
+    code =
+        words.options.hypotheses != NULL ? eval_text(&words.options) : eval_draws(&words.options);
+
+end:
+    reference_set_close(references);
+    free(words.refs);
+    return code;
+}

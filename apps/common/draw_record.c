@@ -1,0 +1,203 @@
+/* The reader of draws. It asks for what sbeam draw always writes and checks that it is whole, since
+ * a draw that was cut or edited by hand would give estimates that look right. jansson checks the
+ * JSON; it refuses NaN and numbers too large for a double. */
+#include "common/draw_record.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const json_t *find(const json_t *object, const char *key, sb_error *err)
+{
+    const json_t *const value = json_object_get(object, key);
+    if (value == NULL)
+        sb_error_set(err, SB_ERR_INPUT, "\"%s\" is missing", key);
+    return value;
+}
+
+static sb_status get_whole(const json_t *object, const char *key, uint64_t min, uint64_t max,
+                           uint64_t *n, sb_error *err)
+{
+    const json_t *const value = find(object, key, err);
+    if (value == NULL)
+        return SB_ERR_INPUT;
+    const json_int_t number = json_integer_value(value);
+    if (!json_is_integer(value) || number < 0 || (uint64_t)number < min || (uint64_t)number > max)
+        return sb_error_set(err, SB_ERR_INPUT, "\"%s\" is not a whole number from %llu to %llu",
+                            key, (unsigned long long)min, (unsigned long long)max);
+    *n = (uint64_t)number;
+    return SB_OK;
+}
+
+static sb_status get_number(const json_t *object, const char *key, double *x, sb_error *err)
+{
+    const json_t *const value = find(object, key, err);
+    if (value == NULL)
+        return SB_ERR_INPUT;
+    if (!json_is_number(value))
+        return sb_error_set(err, SB_ERR_INPUT, "\"%s\" is not a number", key);
+    *x = json_number_value(value);
+    return SB_OK;
+}
+
+/* NaN where it is absent or null. */
+static sb_status get_number_or_null(const json_t *object, const char *key, double *x, sb_error *err)
+{
+    const json_t *const value = json_object_get(object, key);
+    *x = NAN;
+    return value == NULL || json_is_null(value) ? SB_OK : get_number(object, key, x, err);
+}
+
+/* Unchanged where it is absent. */
+static sb_status get_flag(const json_t *object, const char *key, bool *flag, sb_error *err)
+{
+    const json_t *const value = json_object_get(object, key);
+    if (value == NULL)
+        return SB_OK;
+    if (!json_is_boolean(value))
+        return sb_error_set(err, SB_ERR_INPUT, "\"%s\" is neither true nor false", key);
+    *flag = json_is_true(value);
+    return SB_OK;
+}
+
+static sb_status get_text(const json_t *object, const char *key, const char **text, size_t *size,
+                          sb_error *err)
+{
+    const json_t *const value = find(object, key, err);
+    if (value == NULL)
+        return SB_ERR_INPUT;
+    if (!json_is_string(value))
+        return sb_error_set(err, SB_ERR_INPUT, "\"%s\" is not a string", key);
+    *text = json_string_value(value);
+    *size = json_string_length(value);
+    return SB_OK;
+}
+
+static sb_status get_method(const json_t *root, sb_method *method, sb_error *err)
+{
+    const char *name = "";
+    size_t size = 0;
+    const sb_status status = get_text(root, "method", &name, &size, err);
+    if (status != SB_OK)
+        return status;
+    for (int i = 0; sb_method_name((sb_method)i) != NULL; i++) {
+        if (strcmp(name, sb_method_name((sb_method)i)) == 0) {
+            *method = (sb_method)i;
+            return SB_OK;
+        }
+    }
+    return sb_error_set(err, SB_ERR_INPUT, "\"method\" is \"%.100s\", which is no method", name);
+}
+
+static sb_status get_sequence(const json_t *object, draw_sequence *sequence, sb_error *err)
+{
+    if (!json_is_object(object))
+        return sb_error_set(err, SB_ERR_INPUT, "not an object");
+    sb_status status = SB_OK;
+    const json_t *const text = json_object_get(object, "text");
+    if (text != NULL && !json_is_null(text))
+        status = get_text(object, "text", &sequence->text, &sequence->text_size, err);
+    const json_t *const tokens = status == SB_OK ? find(object, "tokens", err) : NULL;
+    if (tokens == NULL)
+        return SB_ERR_INPUT;
+    if (!json_is_array(tokens))
+        return sb_error_set(err, SB_ERR_INPUT, "\"tokens\" is not an array of token ids");
+    sequence->n_tokens = json_array_size(tokens);
+    status = get_number(object, "log_p", &sequence->log_p, err);
+    if (status != SB_OK)
+        return status;
+    return get_number_or_null(object, "g", &sequence->g, err);
+}
+
+static sb_status get_sequences(const json_t *root, draw_record *record, sb_error *err)
+{
+    const json_t *const array = find(root, "sequences", err);
+    if (array == NULL)
+        return SB_ERR_INPUT;
+    const size_t n = json_array_size(array);
+    if (!json_is_array(array))
+        return sb_error_set(err, SB_ERR_INPUT, "\"sequences\" is not an array");
+    if (n > (size_t)record->k)
+        return sb_error_set(err, SB_ERR_INPUT, "there are %zu sequences, but \"k\" is %d", n,
+                            (int)record->k);
+    record->sequences = calloc(n + 1, sizeof(*record->sequences));
+    if (record->sequences == NULL)
+        return sb_error_set(err, SB_ERR_MEMORY, "not enough memory");
+    record->n_sequences = n;
+    for (size_t i = 0; i < n; i++) {
+        sb_error problem;
+        const sb_status status =
+            get_sequence(json_array_get(array, i), &record->sequences[i], &problem);
+        if (status != SB_OK)
+            return sb_error_set(err, status, "sequence %zu: %.400s", i + 1, problem.message);
+    }
+    return SB_OK;
+}
+
+/* SBS and its reference have a threshold: null is -inf where everything was found. */
+static sb_status get_kappa(const json_t *root, draw_record *record, sb_error *err)
+{
+    const sb_status status = get_number_or_null(root, "kappa", &record->kappa, err);
+    if (status != SB_OK || !record->exhausted)
+        return status;
+    if (!isnan(record->kappa))
+        return sb_error_set(err, SB_ERR_INPUT,
+                            "\"kappa\" is a number though \"exhausted\" is true: it must be null");
+    if (record->method == SB_METHOD_SBS || record->method == SB_METHOD_EXPLICIT)
+        record->kappa = -INFINITY;
+    return SB_OK;
+}
+
+static sb_status get_record(const json_t *root, draw_record *record, sb_error *err)
+{
+    uint64_t k = 0;
+    sb_status status = get_whole(root, "stream", 0, INT64_MAX, &record->stream, err);
+    if (status == SB_OK)
+        status = get_whole(root, "draw", 0, INT64_MAX, &record->draw, err);
+    if (status == SB_OK)
+        status = get_text(root, "input", &record->input, &record->input_size, err);
+    if (status == SB_OK)
+        status = get_method(root, &record->method, err);
+    if (status == SB_OK)
+        status = get_whole(root, "k", 1, INT32_MAX, &k, err);
+    record->k = (int32_t)k;
+    if (status == SB_OK)
+        status = get_number(root, "temperature", &record->temperature, err);
+    if (status == SB_OK && !(record->temperature > 0))
+        status = sb_error_set(err, SB_ERR_INPUT, "\"temperature\" is not above 0");
+    if (status == SB_OK && record->method == SB_METHOD_DIVERSE)
+        status = get_number(root, "strength", &record->strength, err);
+    if (status == SB_OK)
+        status = get_flag(root, "exhausted", &record->exhausted, err);
+    if (status == SB_OK)
+        status = get_flag(root, "complete", &record->complete, err);
+    if (status == SB_OK)
+        status = get_kappa(root, record, err);
+    return status == SB_OK ? get_sequences(root, record, err) : status;
+}
+
+sb_status draw_record_parse(const char *line, size_t size, draw_record *record, sb_error *err)
+{
+    *record = (draw_record){.strength = NAN, .kappa = NAN, .complete = true};
+    json_error_t problem;
+    json_t *const root = json_loadb(line, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &problem);
+    record->root = root;
+    sb_status status;
+    if (root == NULL)
+        status = sb_error_set(err, SB_ERR_INPUT, "invalid JSON: %s", problem.text);
+    else if (!json_is_object(root))
+        status = sb_error_set(err, SB_ERR_INPUT, "not a record of sbeam draw -f jsonl");
+    else
+        status = get_record(root, record, err);
+    if (status != SB_OK)
+        draw_record_free(record);
+    return status;
+}
+
+void draw_record_free(draw_record *record)
+{
+    free(record->sequences);
+    json_decref(record->root);
+    *record = (draw_record){0};
+}

@@ -1,0 +1,161 @@
+/* Draws read back: every field, what a method lacks, and what is refused. */
+#include "common/draw_record.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *const start = "{\"stream\":7,\"draw\":3,\"input\":\"a b\",\"method\":\"sbs\","
+                                 "\"k\":2,\"temperature\":0.3,\"max_len\":9,\"seed\":1,";
+static const char *const end =
+    "\"sequences\":[{\"text\":\"x\\u0000y\",\"tokens\":[4,5],\"log_p\":-1.25,\"g\":0.5,"
+    "\"end\":\"eos\"},{\"tokens\":[],\"log_p\":0,\"g\":null}]}";
+
+static sb_status parse(const char *middle, draw_record *record, sb_error *err)
+{
+    char line[1024];
+    snprintf(line, sizeof(line), "%s%s%s", start, middle, end);
+    return draw_record_parse(line, strlen(line), record, err);
+}
+
+static void test_fields(void **state)
+{
+    (void)state;
+    draw_record record;
+    assert_int_equal(parse("\"kappa\":-2.5,\"exhausted\":false,", &record, NULL), SB_OK);
+    assert_int_equal(record.stream, 7);
+    assert_int_equal(record.draw, 3);
+    assert_int_equal(record.method, SB_METHOD_SBS);
+    assert_int_equal(record.k, 2);
+    assert_true(record.temperature == 0.3);
+    assert_true(isnan(record.strength));
+    assert_true(record.kappa == -2.5);
+    assert_false(record.exhausted);
+    assert_true(record.complete);
+    assert_int_equal(record.input_size, 3);
+    assert_string_equal(record.input, "a b");
+    assert_int_equal(record.n_sequences, 2);
+    const draw_sequence *const sequences = record.sequences;
+    assert_int_equal(sequences[0].text_size, 3);
+    assert_memory_equal(sequences[0].text, "x\0y", 4);
+    assert_int_equal(sequences[0].n_tokens, 2);
+    assert_true(sequences[0].log_p == -1.25 && sequences[0].g == 0.5);
+    assert_null(sequences[1].text);
+    assert_int_equal(sequences[1].n_tokens, 0);
+    assert_true(sequences[1].log_p == 0 && isnan(sequences[1].g));
+    draw_record_free(&record);
+    assert_null(record.sequences);
+    assert_null(record.root);
+}
+
+/* A null threshold: -inf where all was found, else none; and only where the method has one. */
+static void test_threshold(void **state)
+{
+    (void)state;
+    draw_record record;
+    assert_int_equal(parse("\"kappa\":null,\"exhausted\":true,", &record, NULL), SB_OK);
+    assert_true(record.kappa == -INFINITY && record.exhausted);
+    draw_record_free(&record);
+    assert_int_equal(parse("\"kappa\":null,\"exhausted\":false,", &record, NULL), SB_OK);
+    assert_true(isnan(record.kappa));
+    draw_record_free(&record);
+    static const char *const beam =
+        "{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"beam\",\"k\":1,\"temperature\":1,"
+        "\"exhausted\":true,\"sequences\":[]}";
+    assert_int_equal(draw_record_parse(beam, strlen(beam), &record, NULL), SB_OK);
+    assert_true(isnan(record.kappa) && record.exhausted);
+    draw_record_free(&record);
+}
+
+static void test_other_methods(void **state)
+{
+    (void)state;
+    draw_record record;
+    sb_error err;
+    static const char *const diverse =
+        "{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"diverse\",\"k\":1,\"temperature\":1,"
+        "\"groups\":1,\"strength\":0.7,\"kappa\":null,\"sequences\":[]}";
+    assert_int_equal(draw_record_parse(diverse, strlen(diverse), &record, NULL), SB_OK);
+    assert_true(record.strength == 0.7);
+    draw_record_free(&record);
+    static const char *const reject =
+        "{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"reject\",\"k\":1,\"temperature\":1,"
+        "\"complete\":false,\"sequences\":[]}";
+    assert_int_equal(draw_record_parse(reject, strlen(reject), &record, NULL), SB_OK);
+    assert_false(record.complete);
+    draw_record_free(&record);
+    static const char *const weak =
+        "{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"diverse\",\"k\":1,\"temperature\":1,"
+        "\"sequences\":[]}";
+    assert_int_equal(draw_record_parse(weak, strlen(weak), &record, &err), SB_ERR_INPUT);
+    assert_string_equal(err.message, "\"strength\" is missing");
+}
+
+#define HEAD "{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"sbs\",\"k\":1,\"temperature\":1,"
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"", "invalid JSON"},
+        {"[]", "not a record of sbeam draw"},
+        {"{\"stream\":0", "invalid JSON"},
+        {"{\"stream\":0,\"stream\":0}", "invalid JSON: duplicate object key"},
+        {"{}", "\"stream\" is missing"},
+        {"{\"stream\":-1}", "\"stream\" is not a whole number from 0"},
+        {"{\"stream\":1.5}", "\"stream\" is not a whole number from 0"},
+        {"{\"stream\":0}", "\"draw\" is missing"},
+        {"{\"stream\":0,\"draw\":0,\"input\":3}", "\"input\" is not a string"},
+        {"{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"swim\"}",
+         "\"method\" is \"swim\", which is no method"},
+        {"{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"sbs\",\"k\":0}",
+         "\"k\" is not a whole number from 1 to 2147483647"},
+        {"{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"sbs\",\"k\":1,\"temperature\":0}",
+         "\"temperature\" is not above 0"},
+        {HEAD "\"kappa\":NaN,\"sequences\":[]}", "invalid JSON"},
+        {HEAD "\"kappa\":-1e999,\"sequences\":[]}", "invalid JSON: real number overflow"},
+        {HEAD "\"kappa\":\"-inf\",\"sequences\":[]}", "\"kappa\" is not a number"},
+        {HEAD "\"kappa\":1,\"exhausted\":true,\"sequences\":[]}", "\"kappa\" is a number though"},
+        {HEAD "\"exhausted\":1}", "\"exhausted\" is neither true nor false"},
+        {HEAD "\"complete\":null}", "\"complete\" is neither true nor false"},
+        {HEAD "\"kappa\":1}", "\"sequences\" is missing"},
+        {HEAD "\"sequences\":{}}", "\"sequences\" is not an array"},
+        {HEAD "\"sequences\":[1,2]}", "there are 2 sequences, but \"k\" is 1"},
+        {HEAD "\"sequences\":[1]}", "sequence 1: not an object"},
+        {HEAD "\"sequences\":[{\"text\":1}]}", "sequence 1: \"text\" is not a string"},
+        {HEAD "\"sequences\":[{}]}", "sequence 1: \"tokens\" is missing"},
+        {HEAD "\"sequences\":[{\"tokens\":1}]}", "sequence 1: \"tokens\" is not an array"},
+        {HEAD "\"sequences\":[{\"tokens\":[]}]}", "sequence 1: \"log_p\" is missing"},
+        {HEAD "\"sequences\":[{\"tokens\":[],\"log_p\":null}]}",
+         "sequence 1: \"log_p\" is not a number"},
+        {HEAD "\"sequences\":[{\"tokens\":[],\"log_p\":-1,\"g\":\"\"}]}",
+         "sequence 1: \"g\" is not a number"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        draw_record record;
+        sb_error err;
+        const char *const line = cases[i][0];
+        assert_int_equal(draw_record_parse(line, strlen(line), &record, &err), SB_ERR_INPUT);
+        if (strncmp(err.message, cases[i][1], strlen(cases[i][1])) != 0)
+            fail_msg("%s: \"%s\"", line, err.message);
+        assert_null(record.root);
+        assert_null(record.sequences);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_threshold),
+        cmocka_unit_test(test_other_methods),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
