@@ -1,6 +1,6 @@
 # Lines of JSON, flat objects as sbeam prints them, to lines of CSV:
 #   awk -v keys=method,k,bleu_mean -f fields.awk
-# A key that is missing or null is an empty field.
+# A key that is missing or null is an empty field. With -v digits=6 numbers are shortened to so many.
 BEGIN { n_keys = split(keys, key, ",") }
 
 function value(name, rest) {
@@ -11,6 +11,8 @@ function value(name, rest) {
         sub(/"[,}].*/, "", rest)
     else
         sub(/[,}].*/, "", rest)
+    if (digits > 0 && rest ~ /^[-+0-9.e]+$/ && length(rest) > digits)
+        return sprintf("%." digits "g", rest)
     return rest == "null" ? "" : rest
 }
 

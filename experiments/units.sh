@@ -77,7 +77,8 @@ pool=${shared:-$experiment}
 deciders=() # the files on which the units depend
 [ "$pool" = "$experiment" ] && deciders+=("$here/run.sh")
 ${data:-true} && deciders+=("$en" "$fr")
-[ -z "${models+set}" ] && models=("${SBEAM_MODEL:-models/enfr-everyday.safetensors}")
+export SBEAM_MODEL=${SBEAM_MODEL:-$top/models/enfr-everyday.safetensors}
+[ -z "${models+set}" ] && models=("$SBEAM_MODEL")
 for file in "${models[@]}"; do
     case $file in
     /*) deciders+=("$file") ;;

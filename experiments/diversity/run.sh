@@ -8,7 +8,7 @@ levels=0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8 # temperatures, or strengths of diverse b
 n_sentences=$(wc -l <"$en")
 if $quick; then
     levels=0.2,0.4,0.6,0.8
-    n_sentences=20
+    n_sentences=12
 fi
 seed=1
 
@@ -28,7 +28,7 @@ scores() {
         done
         ;;
     *) translate --method "$method" -k "$k" -T $levels ;;
-    esac | sbeam eval --ref "$fr" -f jsonl | awk -v keys="$columns" -f "$here/../fields.awk"
+    esac | sbeam eval --ref "$fr" -f jsonl | awk -v digits=6 -v keys="$columns" -f "$here/../fields.awk"
 }
 
 columns=method,k,temperature,strength,inputs,bleu_min,bleu_mean,bleu_max,d1,d2,d3,d4,diversity
