@@ -11,29 +11,17 @@
 
 #include <sbeam/sbeam.h>
 
-struct estimate {
-    double mean, error, sum_of_weights;
-};
+enum { MOST = 10000 };
 
-static struct estimate estimate_length(const sb_result *result)
+static sb_status estimate_length(const sb_result *result, sb_estimate *estimate, sb_error *err)
 {
-    struct estimate e = {0, 0, 0};
+    static double length[MOST], log_p[MOST];
     for (int32_t i = 0; i < result->n_sequences; i++) {
-        const sb_sequence *const s = &result->sequences[i];
-        const double weight = exp(s->log_weight);
-        e.sum_of_weights += weight;
-        e.mean += weight * s->n_tokens;
+        length[i] = result->sequences[i].n_tokens;
+        log_p[i] = result->sequences[i].log_p;
     }
-    e.mean /= e.sum_of_weights;
-    for (int32_t i = 0; i < result->n_sequences; i++) {
-        const sb_sequence *const s = &result->sequences[i];
-        const double not_drawn =
-            exp(-exp(s->log_p - result->kappa)); /* 1 - q; kappa -inf gives 0 */
-        const double term = exp(s->log_weight) * (s->n_tokens - e.mean);
-        e.error += not_drawn * term * term;
-    }
-    e.error = sqrt(e.error) / e.sum_of_weights;
-    return e;
+    return sb_estimate_compute(SB_ESTIMATOR_SBS_NORMALISED, length, log_p,
+                               (size_t)result->n_sequences, result->kappa, estimate, err);
 }
 
 int main(int argc, char **argv)
@@ -51,13 +39,15 @@ int main(int argc, char **argv)
     if (status == SB_OK)
         status = sb_result_open(&result, &err);
     puts("     k  mean length  standard error  sum of weights");
-    for (config.k = 10; status == SB_OK && config.k <= 10000; config.k *= 10) {
+    for (config.k = 10; status == SB_OK && config.k <= MOST; config.k *= 10) {
+        sb_estimate e;
         status = sb_draw(model, NULL, &config, result, &err);
+        if (status == SB_OK)
+            status = estimate_length(result, &e, &err);
         if (status != SB_OK)
             break;
-        const struct estimate e = estimate_length(result);
-        printf("%6d  %11.3f  %14.3f  %14.3f\n", config.k, e.mean, e.error, e.sum_of_weights);
-        agrees = agrees && fabs(e.mean - exact) < 5 * e.error;
+        printf("%6d  %11.3f  %14.3f  %14.3f\n", config.k, e.value, e.se, e.weight_sum);
+        agrees = agrees && fabs(e.value - exact) < 5 * e.se;
     }
     printf("exact   %11.3f\n", exact);
     if (status != SB_OK)

@@ -47,7 +47,7 @@ static void row_after(const struct walk *walk, const struct leaf *prefix, double
 
 static void walk_from(const struct walk *walk, const struct leaf *prefix)
 {
-    enum { MOST_TOKENS = 64 };
+    enum { MOST_TOKENS = 256 };
     double row[MOST_TOKENS];
     bool is_leaf[MOST_TOKENS];
     const int32_t n = sb_model_get_info(walk->model)->vocab_size;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -97,6 +98,27 @@ static void test_other_methods(void **state)
     assert_string_equal(err.message, "\"strength\" is missing");
 }
 
+static void test_settings(void **state)
+{
+    (void)state;
+    draw_record record;
+    char text[32];
+    assert_int_equal(parse("\"top_p\":0.9,\"early_stop\":true,\"penalty\":\"step\","
+                           "\"stop\":[\"a\",\"b\"],\"ban\":[3],",
+                           &record, NULL),
+                     SB_OK);
+    assert_string_equal(draw_record_setting(&record, "max-len", text, sizeof(text)), "9");
+    assert_string_equal(draw_record_setting(&record, "early-stop", text, sizeof(text)), "true");
+    assert_string_equal(draw_record_setting(&record, "penalty", text, sizeof(text)), "step");
+    assert_string_equal(draw_record_setting(&record, "min-len", text, sizeof(text)), "");
+    assert_true(strtod(draw_record_setting(&record, "top-p", text, sizeof(text)), NULL) == 0.9);
+    assert_string_equal(draw_record_item(&record, "stop", 1), "b");
+    assert_null(draw_record_item(&record, "stop", 2));
+    assert_null(draw_record_item(&record, "ban", 0)); /* not a string */
+    assert_null(draw_record_item(&record, "sequence", 0));
+    draw_record_free(&record);
+}
+
 #define HEAD "{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"sbs\",\"k\":1,\"temperature\":1,"
 
 static void test_refusals(void **state)
@@ -152,9 +174,8 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_threshold),
-        cmocka_unit_test(test_other_methods),
+        cmocka_unit_test(test_fields),        cmocka_unit_test(test_threshold),
+        cmocka_unit_test(test_other_methods), cmocka_unit_test(test_settings),
         cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,6 +16,7 @@ typedef struct command {
 static const command commands[] = {
     {"draw", cmd_draw, "draw sequences without replacement, or by another method"},
     {"score", cmd_score, "log-probabilities of given outputs"},
+    {"estimate", cmd_estimate, "expectations and their standard errors from draws"},
     {"tree", cmd_tree, "draw the tree of a small model, as in Figure 1 of the paper"},
     {"shuf", cmd_shuf, "sample lines by weight, without replacement"},
     {"info", cmd_info, "what a model file holds"},
@@ -32,7 +33,7 @@ static int print_help(void)
                       "Sequences without replacement from sequence models, by Stochastic Beam "
                       "Search.\n\nCommands:\n");
     for (size_t i = 0; i < N_COMMANDS; i++)
-        output_format(&out, "  %-7s %s\n", commands[i].name, commands[i].summary);
+        output_format(&out, "  %-8s %s\n", commands[i].name, commands[i].summary);
     output_text(&out, "\n'sbeam COMMAND --help' explains a command.\n\n"
                       "Try:\n"
                       "  sbeam draw -k 5 -T 0.3 'Thank you.' translate, five ways\n"

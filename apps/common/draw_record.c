@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,6 +194,31 @@ sb_status draw_record_parse(const char *line, size_t size, draw_record *record, 
     if (status != SB_OK)
         draw_record_free(record);
     return status;
+}
+
+const char *draw_record_setting(const draw_record *record, const char *name, char *text,
+                                size_t size)
+{
+    char key[64];
+    snprintf(key, sizeof(key), "%s", name);
+    for (char *c = key; *c != '\0'; c++)
+        *c = *c == '-' ? '_' : *c;
+    const json_t *const value = json_object_get(record->root, key);
+    text[0] = '\0';
+    if (json_is_string(value))
+        snprintf(text, size, "%s", json_string_value(value));
+    else if (json_is_integer(value))
+        snprintf(text, size, "%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value))
+        snprintf(text, size, "%.17g", json_real_value(value));
+    else if (value != NULL)
+        snprintf(text, size, "%s", json_is_true(value) ? "true" : "false");
+    return text;
+}
+
+const char *draw_record_item(const draw_record *record, const char *key, size_t i)
+{
+    return json_string_value(json_array_get(json_object_get(record->root, key), i));
 }
 
 void draw_record_free(draw_record *record)

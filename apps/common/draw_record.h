@@ -39,6 +39,13 @@ typedef struct draw_record {
  * failure *record is empty. */
 sb_status draw_record_parse(const char *line, size_t size, draw_record *record, sb_error *err);
 
+/* The setting of this name as sb_config_set takes it, or "" where the record does not carry it:
+ * then it had its default. `name` is the option's, with dashes. Returns `text`. */
+const char *draw_record_setting(const draw_record *record, const char *name, char *text,
+                                size_t size);
+/* String number i of the array `key` ("ban", "stop"), or NULL past its end. The record's. */
+const char *draw_record_item(const draw_record *record, const char *key, size_t i);
+
 /* Frees what the record owns and empties it. */
 void draw_record_free(draw_record *record);
 

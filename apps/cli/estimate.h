@@ -1,0 +1,93 @@
+/* The parts of `sbeam estimate`: the function f, the reduction over draws, and the truth. */
+#ifndef CLI_ESTIMATE_H
+#define CLI_ESTIMATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/draw_record.h"
+#include "common/line_reader.h"
+#include "common/output.h"
+#include "common/reference_file.h"
+#include "sbeam/estimate.h"
+#include "sbeam/metric.h"
+#include "sbeam/model.h"
+#include "sbeam/result.h"
+
+/* --- f --- */
+
+#define FUNCTION_NAMES "bleu|entropy|length"
+typedef enum estimate_function {
+    FUNCTION_NONE = -1,
+    FUNCTION_BLEU,
+    FUNCTION_ENTROPY,
+    FUNCTION_LENGTH,
+    FUNCTION_FILE /* the numbers of --values */
+} estimate_function;
+
+typedef struct estimate_values {
+    estimate_function function;
+    sb_bleu_config bleu;
+    reference_set *references;
+    sb_bleu_references *segment; /* those of `stream`, or NULL; owned */
+    uint64_t stream;
+    line_reader reader; /* of --values */
+    double *f;          /* of the last record, (n_sequences); owned */
+} estimate_values;
+
+/* Opens the file of values, or the n_references files of references. */
+sb_status estimate_values_open(estimate_values *values, const char *path,
+                               const char *const *references, size_t n_references, sb_error *err);
+void estimate_values_close(estimate_values *values);
+
+/* Fills in values->f for a draw. */
+sb_status estimate_values_fill(estimate_values *values, const draw_record *record, sb_error *err);
+/* f of one sequence, whatever it is but a number of --values. */
+sb_status estimate_values_get(estimate_values *values, uint64_t stream,
+                              const draw_sequence *sequence, double *f, sb_error *err);
+/* After the last draw: no value may be left. */
+sb_status estimate_values_finish(estimate_values *values, sb_error *err);
+
+/* --- the truth --- */
+
+typedef struct truth_entry truth_entry;
+
+typedef struct estimate_truth {
+    const sb_model *model; /* where it is to be computed, else NULL */
+    double value;          /* where it is the same for all; NaN: there is none */
+    truth_entry *entries;  /* (n_entries) by stream and temperature; owned */
+    size_t n_entries, capacity;
+    size_t last; /* the entry that was asked for last */
+    sb_result *result;
+} estimate_truth;
+
+void estimate_truth_close(estimate_truth *truth);
+
+/* Computes E[f] for a draw's input, temperature and settings where that has not been done. */
+sb_status estimate_truth_learn(estimate_truth *truth, const draw_record *record,
+                               estimate_values *values, sb_error *err);
+/* The truth of a stream and temperature whose draws have been learned; NaN where there is none. */
+double estimate_truth_get(estimate_truth *truth, uint64_t stream, double temperature);
+
+/* --- the reduction --- */
+
+typedef struct estimate_row {
+    uint64_t stream, draw;
+    double temperature, value;
+    sb_estimator estimator;
+    int32_t k;
+} estimate_row;
+
+typedef struct estimate_summary {
+    estimate_row *rows; /* (n_rows); owned */
+    size_t n_rows, capacity;
+} estimate_summary;
+
+void estimate_summary_add(estimate_summary *summary, const estimate_row *row);
+/* Sorts the rows and writes a line for each (stream, temperature, estimator, k). Two rows of one
+ * draw are an error, before which nothing is written. */
+sb_status estimate_summary_write(estimate_summary *summary, estimate_truth *truth, output *out,
+                                 sb_error *err);
+
+#endif

@@ -1,0 +1,218 @@
+/* The exact expectation, by enumeration: a draw of everything, with the settings that the record of
+ * a draw carries. One for each stream and temperature. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/draw_writer.h"
+#include "cli/estimate.h"
+#include "common/cli.h"
+
+enum { MOST_SEQUENCES = 1000000 }; /* method explicit refuses trees of more nodes */
+
+struct truth_entry {
+    uint64_t stream;
+    double temperature, value;
+    output key; /* input and settings, as text: other draws of the stream must have the same */
+};
+
+void estimate_truth_close(estimate_truth *truth)
+{
+    for (size_t i = 0; i < truth->n_entries; i++)
+        output_free(&truth->entries[i].key);
+    free(truth->entries);
+    sb_result_close(truth->result);
+}
+
+/* --- the settings of a record --- */
+
+/* What the record of a draw is asked for: what shapes the distribution. */
+static bool is_shape(const sb_option *option)
+{
+    static const char *const others[] = {"method", "k", "temperature", "seed", "kappa"};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (strcmp(option->name, others[i]) == 0)
+            return false;
+    return (option->methods >> SB_METHOD_EXPLICIT & 1) != 0;
+}
+
+typedef struct truth_settings {
+    sb_config config;
+    int32_t *ban;
+    const char **stop;
+} truth_settings;
+
+static void free_settings(truth_settings *settings)
+{
+    free(settings->ban);
+    free(settings->stop);
+}
+
+static size_t count_items(const draw_record *record, const char *key)
+{
+    size_t n = 0;
+    while (draw_record_item(record, key, n) != NULL)
+        n++;
+    return n;
+}
+
+static sb_status read_settings(const draw_record *record, const sb_model *model,
+                               truth_settings *settings, sb_error *err)
+{
+    sb_config *const config = &settings->config;
+    const size_t n_ban = count_items(record, "ban"), n_stop = count_items(record, "stop");
+    sb_config_default(config);
+    settings->ban = cli_realloc(NULL, n_ban, sizeof(*settings->ban));
+    settings->stop = cli_realloc(NULL, n_stop, sizeof(*settings->stop));
+    config->method = SB_METHOD_EXPLICIT;
+    config->k = MOST_SEQUENCES;
+    config->temperature = record->temperature;
+    for (size_t i = 0; sb_config_option(i) != NULL; i++) {
+        const sb_option *const option = sb_config_option(i);
+        char value[64];
+        if (!is_shape(option) || !*draw_record_setting(record, option->name, value, sizeof(value)))
+            continue;
+        const sb_status status = sb_config_set(config, option->name, value, err);
+        if (status != SB_OK)
+            return status;
+    }
+    for (size_t i = 0; i < n_ban; i++) {
+        const char *const token = draw_record_item(record, "ban", i);
+        settings->ban[i] = sb_model_find_token(model, token, strlen(token));
+        if (settings->ban[i] < 0)
+            return sb_error_set(err, SB_ERR_INPUT, "\"ban\": the model has no token '%.100s'",
+                                token);
+    }
+    for (size_t i = 0; i < n_stop; i++)
+        settings->stop[i] = draw_record_item(record, "stop", i);
+    config->ban = settings->ban;
+    config->n_ban = n_ban;
+    config->stop = settings->stop;
+    config->n_stop = n_stop;
+    return SB_OK;
+}
+
+static void put_key(output *key, const draw_record *record)
+{
+    output_bytes(key, record->input, record->input_size);
+    for (size_t i = 0; sb_config_option(i) != NULL; i++) {
+        char value[64];
+        const char *const name = sb_config_option(i)->name;
+        if (is_shape(sb_config_option(i)) &&
+            *draw_record_setting(record, name, value, sizeof(value)))
+            output_format(key, "\n%s %s", name, value);
+    }
+    static const char *const arrays[] = {"ban", "stop"};
+    for (int a = 0; a < 2; a++)
+        for (size_t i = 0; draw_record_item(record, arrays[a], i) != NULL; i++)
+            output_format(key, "\n%s %s", arrays[a], draw_record_item(record, arrays[a], i));
+}
+
+/* --- enumeration --- */
+
+/* sum p f over all sequences. */
+static sb_status sum_up(estimate_truth *truth, const truth_settings *settings, uint64_t stream,
+                        estimate_values *values, double *value, sb_error *err)
+{
+    const draw_writer writer = {.model = truth->model, .config = &settings->config};
+    const size_t n = (size_t)truth->result->n_sequences;
+    double *const f = cli_realloc(NULL, 2 * n, sizeof(*f)), *const log_p = f + n;
+    sb_status status = SB_OK;
+    for (size_t i = 0; status == SB_OK && i < n; i++) {
+        const sb_sequence *const drawn = &truth->result->sequences[i];
+        draw_sequence sequence = {.n_tokens = (size_t)drawn->n_tokens, .log_p = drawn->log_p};
+        char *text = NULL;
+        log_p[i] = drawn->log_p;
+        if (values->function == FUNCTION_BLEU)
+            status = draw_decode(&writer, drawn, &text, err);
+        sequence.text = text;
+        sequence.text_size = text != NULL ? strlen(text) : 0;
+        if (status == SB_OK)
+            status = estimate_values_get(values, stream, &sequence, &f[i], err);
+        sb_free(text);
+    }
+    sb_estimate exact;
+    if (status == SB_OK)
+        status = sb_estimate_compute(SB_ESTIMATOR_SBS, f, log_p, n, -INFINITY, &exact, err);
+    if (status == SB_OK)
+        *value = exact.value;
+    free(f);
+    return status;
+}
+
+static sb_status enumerate(estimate_truth *truth, const draw_record *record,
+                           estimate_values *values, double *value, sb_error *err)
+{
+    truth_settings settings = {.ban = NULL};
+    const sb_input input = {record->input, record->input_size, record->stream, NULL};
+    sb_plan plan;
+    sb_plan_default(&plan);
+    sb_status status = read_settings(record, truth->model, &settings, err);
+    if (status == SB_OK && truth->result == NULL)
+        status = sb_result_open(&truth->result, err);
+    if (status == SB_OK)
+        status =
+            sb_draw_batch(truth->model, &input, 1, &settings.config, &plan, &truth->result, err);
+    if (status == SB_ERR_LIMIT)
+        status = sb_error_set(err, status,
+                              "--truth exact: the model has too many sequences to enumerate; give "
+                              "the truth as a number");
+    if (status == SB_OK)
+        status = sum_up(truth, &settings, record->stream, values, value, err);
+    free_settings(&settings);
+    return status;
+}
+
+/* --- the table --- */
+
+static truth_entry *find_entry(estimate_truth *truth, uint64_t stream, double temperature)
+{
+    for (size_t i = 0; i < truth->n_entries; i++) { /* draws of one stream follow each other */
+        const size_t at = (truth->last + i) % truth->n_entries;
+        truth_entry *const entry = &truth->entries[at];
+        if (entry->stream == stream && entry->temperature == temperature) {
+            truth->last = at;
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+sb_status estimate_truth_learn(estimate_truth *truth, const draw_record *record,
+                               estimate_values *values, sb_error *err)
+{
+    if (truth->model == NULL)
+        return SB_OK;
+    truth_entry made = {.stream = record->stream, .temperature = record->temperature};
+    put_key(&made.key, record);
+    const truth_entry *const entry = find_entry(truth, record->stream, record->temperature);
+    sb_status status = SB_OK;
+    if (entry == NULL)
+        status = enumerate(truth, record, values, &made.value, err);
+    else if (entry->key.size != made.key.size ||
+             (made.key.size > 0 && memcmp(entry->key.data, made.key.data, made.key.size) != 0))
+        status = sb_error_set(err, SB_ERR_INPUT,
+                              "the input or the settings are not those of an earlier draw of "
+                              "stream %" PRIu64 ", so that there is no one truth",
+                              record->stream);
+    if (status != SB_OK || entry != NULL) {
+        output_free(&made.key);
+        return status;
+    }
+    if (truth->n_entries == truth->capacity) {
+        truth->capacity = truth->capacity < 8 ? 16 : 2 * truth->capacity;
+        truth->entries = cli_realloc(truth->entries, truth->capacity, sizeof(*truth->entries));
+    }
+    truth->last = truth->n_entries;
+    truth->entries[truth->n_entries++] = made;
+    return SB_OK;
+}
+
+double estimate_truth_get(estimate_truth *truth, uint64_t stream, double temperature)
+{
+    if (truth->model == NULL)
+        return truth->value;
+    const truth_entry *const entry = find_entry(truth, stream, temperature);
+    return entry != NULL ? entry->value : NAN;
+}
