@@ -47,7 +47,7 @@ estimates() {
 
 truth() { # truth SENTENCE
     local draws=$work/truth-$1.draws.part.$$ f
-    draw "$1" -k $truth_k -T "$list" --seed $truth_seed --batch 1 >"$draws"
+    draw "$1" -k $truth_k -T "$every_temperature" --seed $truth_seed --batch 1 >"$draws"
     for f in bleu entropy; do
         estimates $f estimator,stream,temperature,k,estimate,se | grep "^$f,sbs-normalised,"
     done
@@ -74,7 +74,7 @@ curve() { # curve METHOD SENTENCE T
 beam() { # beam SENTENCE
     local all=$work/beam-$1.all.part.$$ draws=$work/beam-$1.draws.part.$$ k temperature
     for k in "${grid[@]}"; do
-        draw "$1" --method beam -k "$k" -T "$list" --batch 1
+        draw "$1" --method beam -k "$k" -T "$every_temperature" --batch 1
     done >"$all"
     for temperature in "${temperatures[@]}"; do
         grep -F "\"temperature\":$temperature," "$all" >"$draws"
@@ -98,7 +98,7 @@ seconds() {
     echo $((full * repetitions * most / 25000 + 1))
 }
 
-list=$(IFS=, && echo "${temperatures[*]}")
+every_temperature=$(IFS=, && echo "${temperatures[*]}")
 units=()
 truths=()
 for sentence in "${sentences[@]}"; do
@@ -121,13 +121,15 @@ of_f() {
         $1 == f {
             line = ($3 + 1) "," $4 "," $2 "," $5
             for (i = 6; i <= NF; i++)
-                line = line "," ($i == "" ? "" : sprintf("%.6g", $i))
+                line = line "," sprintf("%.6g", $i)
+            if (NF == 11) # bias and RMSE: the standard deviation over the draws
+                line = line "," sprintf("%.6g", sqrt($11 > $10 && $11 > -$10 ? $11 ^ 2 - $10 ^ 2 : 0))
             print line
         }' "$@" | sort -t , -k 1,1n -k 2,2g -k 3,3 -k 4,4n
 }
 
 finish() {
-    table estimates.csv sentence,temperature,estimator,k,draws,mean,p025,p975,bias,rmse \
+    table estimates.csv sentence,temperature,estimator,k,draws,mean,p025,p975,bias,rmse,sd \
         of_f "${units[@]}"
     table truth.csv sentence,temperature,estimator,k,truth,se of_f "${truths[@]}"
     table findings.csv \

@@ -31,7 +31,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 experiment=$(basename "$here")
 quick=false
-list=false
+listing=false
 out=
 en=$top/experiments/data/everyday.en
 fr=$top/experiments/data/everyday.fr
@@ -50,7 +50,7 @@ usage() {
 while [ $# -gt 0 ]; do
     case $1 in
     --quick) quick=true ;;
-    --list) list=true ;;
+    --list) listing=true ;;
     --out)
         [ $# -ge 2 ] && [ -n "$2" ] || usage "--out needs a folder"
         case $2 in *\'*) usage "--out must have no quote in its name" ;; esac
@@ -99,7 +99,7 @@ work=$out/.work/$pool-${key:0:12}
 
 # Two runs at once would do the same work; children do not inherit the lock, or those that outlive
 # a kill would keep it.
-if ! $list; then
+if ! $listing; then
     mkdir -p "$dir" "$out/.work"
     exec 9>"$out/.work/$pool.lock"
     flock -n 9 || fail "another run is at work in '$out'"
@@ -111,7 +111,7 @@ unit() {
     local name=$1 cost=$2 id part status since=$SECONDS
     shift 2
     id=$(basename "$work")/$name
-    if $list; then
+    if $listing; then
         echo "$id $cost"
         return
     fi
@@ -152,7 +152,7 @@ table() {
 }
 
 run_finish() {
-    $list && exit 0
+    $listing && exit 0
     finish
     (cd "$here" && gnuplot -e "dir='$(cd "$dir" && pwd)'" plot.gp) 9>&- ||
         fail "gnuplot could not plot"
