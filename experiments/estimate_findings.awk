@@ -30,8 +30,8 @@ function ratio(a, b) {
 # Whether a mean over draws is where it should be, by its own noise and that of the truth. A millionth
 # is allowed to the model: its rows are of single precision, and their mass is 1 up to rounding.
 function agrees(c, estimator, k, allowed) {
-    allowed = 4 * sqrt(sd[c, estimator, k] ^ 2 / draws[c, estimator, k] + truth_se[c] ^ 2) +
-        1e-6 * truth[c]
+    allowed = 4 * sqrt(sd[c, estimator, k] ^ 2 / draws[c, estimator, k] + truth_se[c] ^ 2)
+    allowed += 1e-6 * truth[c]
     return bias[c, estimator, k] <= allowed && -bias[c, estimator, k] <= allowed
 }
 

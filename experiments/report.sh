@@ -42,15 +42,28 @@ paragraphs() {
         END { if (open) print "</p>" }'
 }
 
+# about FILE README: its name, and what the README's table of files says that it holds.
+about() {
+    local name text
+    name=$(basename "$1")
+    text=$(awk -F ' *[|] *' -v name="$name" 'index($2, "`" name "`") { print $3 }' "$2" | paragraphs)
+    text=${text#<p>}
+    printf '<b>%s</b>%s\n' "$name" "${text:+: ${text%</p>}}"
+}
+
 # A CSV as a table: numbers to the right. Long ones are folded.
-html_table() {
+html_table() { # html_table FILE README
     local file=$1 rows
     rows=$(($(wc -l <"$file") - 1))
+    if [ "$rows" -gt 15 ]; then
+        echo "<details><summary>$(about "$file" "$2") ($rows rows)</summary>"
+    else
+        echo "<p class=note>$(about "$file" "$2")</p>"
+    fi
     if [ "$rows" -le 0 ]; then
-        echo "<p class=note>$(basename "$file"): no rows.</p>"
+        echo "<p class=note>It has no rows.</p>"
         return
     fi
-    [ "$rows" -gt 15 ] && echo "<details><summary>$(basename "$file" .csv): $rows rows</summary>"
     echo '<div class=wide><table>'
     escape <"$file" | awk -F , '
         NR == 1 {
@@ -108,10 +121,10 @@ experiment_part() {
         [ -e "$file" ] || continue
         printf '<figure><img alt="%s: %s" src="data:image/svg+xml;base64,' "$name" "$(basename "$file" .svg)"
         base64 -w 0 "$file"
-        echo "\"><figcaption>$name/$(basename "$file")</figcaption></figure>"
+        echo "\"><figcaption>$(about "$file" "$readme")</figcaption></figure>"
     done
     for file in "$out/$name"/findings*.csv; do
-        [ -e "$file" ] && html_table "$file"
+        [ -e "$file" ] && html_table "$file" "$readme"
     done
     seed=$(seeds "$name")
     printf '<p class=note>experiments/%s/run.sh%s. Data:' "$name" "${seed:+; $seed}"

@@ -23,7 +23,7 @@
 #
 # It may use quick (true or false), out, dir ($out/EXPERIMENT), en, fr, work and top. COMMAND runs
 # under set -eu -o pipefail. Standard output tells what happens: "start UNIT COST", then "done UNIT
-# COST", or "found UNIT COST".
+# COST", or "found UNIT COST"; "wait" where another run is at work in the same folder.
 set -eu -o pipefail
 export LC_ALL=C.UTF-8
 
@@ -97,12 +97,15 @@ command -v sbeam >/dev/null || fail "there is no sbeam in PATH; scripts/figures 
 key=$({ echo "$quick" && sbeam --version && sha256sum "${deciders[@]}" | cut -d ' ' -f 1; } | sha256sum)
 work=$out/.work/$pool-${key:0:12}
 
-# Two runs at once would do the same work; children do not inherit the lock, or those that outlive
-# a kill would keep it.
+# Two runs at once would do the same work. Children do not inherit the lock, or those that outlive a
+# kill would keep it; a run.sh that outlives a kill of its caller ends with its unit, which is kept.
 if ! $listing; then
     mkdir -p "$dir" "$out/.work"
     exec 9>"$out/.work/$pool.lock"
-    flock -n 9 || fail "another run is at work in '$out'"
+    if ! flock -n 9; then
+        echo "wait for-another-run 0"
+        flock -w 600 9 || fail "another run is at work in '$out'"
+    fi
     rm -f "$out/.work/$pool"-*/*.part.*
     trap 'exit 130' INT TERM HUP
 fi
