@@ -54,13 +54,13 @@ while [ $# -gt 0 ]; do
     --out)
         [ $# -ge 2 ] && [ -n "$2" ] || usage "--out needs a folder"
         case $2 in *\'*) usage "--out must have no quote in its name" ;; esac
-        out=$2
+        out=$(realpath -m -- "$2")
         shift
         ;;
     --data)
         [ $# -ge 3 ] || usage "--data needs two files: sentences and references"
-        en=$2
-        fr=$3
+        en=$(realpath -m -- "$2")
+        fr=$(realpath -m -- "$3")
         shift 2
         ;;
     *) usage "unknown argument '$1'" ;;
