@@ -259,7 +259,8 @@ static void check_caught(const struct run *run, const struct variant *variant, i
     const long v = variant - variants;
     const double z = test_mean(run->columns[v][0].value, run->n, run->truth[v]).z;
     print_message("  k = %2d, %s: %+.1f standard errors\n", k, variant->name, z);
-    if (k <= variant->caught_to)
+    const bool has_power = run->n == DRAWS || k == 2; /* fewer draws see the largest errors only */
+    if (k <= variant->caught_to && has_power)
         assert_true(fabs(z) > most);
 }
 
@@ -284,7 +285,7 @@ static void check_model(struct setup *setup)
             else if (sizes[i] > 2 || variants[v].change == NULL)
                 check_right(&run, &variants[v], sizes[i]);
         }
-        if (sizes[i] >= 5) {
+        if (sizes[i] >= 5 && run.n == DRAWS) {
             assert_true(entropy_bias(&run) < bias);
             bias = entropy_bias(&run);
         }

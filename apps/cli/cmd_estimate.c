@@ -233,6 +233,8 @@ static sb_status estimate_sbs(estimate_work *work, const draw_record *record, in
                               "or give --sacrifice%s",
                               sb_estimator_name(SB_ESTIMATOR_SBS),
                               k > 1 ? ", or a --curve that ends below its k" : "");
+    } else if (kappa > record->sequences[n - 1].g) {
+        status = sb_error_set(err, SB_ERR_INPUT, "\"kappa\" is above the \"g\" of a sequence");
     }
     for (int i = SB_ESTIMATOR_SBS; status == SB_OK && i <= SB_ESTIMATOR_SBS_NORMALISED; i++)
         status = give_estimate(work, record, (sb_estimator)i, k, n, kappa, err);

@@ -5,7 +5,6 @@
 
 #include "cli/eval.h"
 #include "common/cli.h"
-#include "common/number.h"
 #include "common/output.h"
 
 static const char *const keys[EVAL_VALUES] = {"bleu_min", "bleu_mean", "bleu_max", "d1",
@@ -38,12 +37,11 @@ static void put_cell(output *out, int width, int digits, double x)
 
 static void put_row(output *out, const eval_setting *setting)
 {
-    char temperature[NUMBER_SIZE], strength[NUMBER_SIZE] = "-";
-    number_format(temperature, setting->temperature);
+    char strength[16] = "-";
     if (!isnan(setting->strength))
-        number_format(strength, setting->strength);
-    output_format(out, "%-8s %4" PRId32 " %5s %8s %6" PRIu64, sb_method_name(setting->method),
-                  setting->k, temperature, strength, setting->n_inputs);
+        snprintf(strength, sizeof(strength), "%.4g", setting->strength);
+    output_format(out, "%-8s %4" PRId32 " %5.4g %8s %6" PRIu64, sb_method_name(setting->method),
+                  setting->k, setting->temperature, strength, setting->n_inputs);
     for (int v = EVAL_BLEU_MIN; v <= EVAL_BLEU_MAX; v++)
         put_cell(out, 5, 1, setting->values[v]);
     for (int v = EVAL_D1; v < EVAL_DIVERSITY; v++)

@@ -46,8 +46,8 @@ typedef struct sb_estimate {
 
 /* Estimates from n >= 1 values. log_p is not read for mc; kappa is read for the two of SBS only,
  * -inf where the draw was exhausted. Values must be finite, log-probabilities neither NaN nor above
- * 0 by more than rounding, kappa neither NaN nor +inf: else SB_ERR_ARGUMENT with the place, and
- * *estimate is not written. */
+ * 0 by more than rounding nor all -inf, kappa neither NaN nor +inf, the estimate within the range
+ * of a double: else SB_ERR_ARGUMENT with the place, and *estimate is not written. */
 SB_API sb_status sb_estimate_compute(sb_estimator estimator, const double *f, const double *log_p,
                                      size_t n, double kappa, sb_estimate *estimate, sb_error *err);
 

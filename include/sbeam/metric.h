@@ -1,7 +1,7 @@
 /* BLEU and n-gram diversity.
  *
  * BLEU is that of sacreBLEU: its tokenisers, smoothings, names and defaults, and its figures.
- * Scores are from 0 to 100. Texts are UTF-8; bytes that are not count as U+FFFD.
+ * Scores are from 0 to 100. Texts are UTF-8; each byte that is not, or is zero, counts as U+FFFD.
  *
  *     sb_bleu_config config;
  *     sb_bleu_config_default(&config);

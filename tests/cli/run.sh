@@ -6,6 +6,7 @@ if [ $# -ne 2 ]; then
     echo "usage: run.sh SBEAM SOURCE_DIR" >&2
     exit 2
 fi
+here=$(dirname "$(realpath "$0")")
 sbeam=$(realpath "$1")
 data=$(realpath "$2")/tests/data
 work=$(mktemp -d) || exit 1
@@ -745,6 +746,9 @@ run "$sbeam" draw -m "$fig1" --seed 1 --length-penalty 0.6
 says 'refuses length-penalty: the sequences would no longer be a sample' "a refusal says why"
 run "$sbeam" draw -m "$fig1" --seed 1 --early-stop
 says 'refuses early-stop' "early stopping is refused with the reason"
+
+. "$here/eval.sh"
+. "$here/estimate.sh"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
