@@ -1,0 +1,61 @@
+# The price of k distinct samples against temperature: rows of the model, and time.
+load "../style.gp"
+set datafile missing NaN # a line goes on over the rows of others
+data = dir."/evaluations.csv"
+is(method, k) = strcol(1) eq method && column(2) == k
+full(method, k, c) = is(method, k) && column(6) == 0 ? column(c) : NaN
+cut(method, k, c) = is(method, k) && column(6) > 0 ? column(c) : NaN
+spent(k) = column(11) - column(12)
+
+stats data skip 1 using 2 nooutput
+k1 = STATS_min
+k2 = STATS_max
+n = k1 == k2 ? 1 : 2 # columns
+eval figure("evaluations", 1200, 900)
+set multiplot
+set logscale xy
+set format y "10^{%L}"
+set xrange [1.2:0.042]
+set xtics 10 format ""
+unset mxtics
+set grid noxtics
+do for [row = 0:1] {
+    do for [col = 0:n - 1] {
+        k = col == 0 ? k1 : k2
+        set lmargin at screen 0.085 + 0.485 * col
+        set rmargin at screen n == 1 ? 0.98 : 0.495 + 0.485 * col
+        set tmargin at screen row == 0 ? 0.89 : 0.50
+        set bmargin at screen row == 0 ? 0.575 : 0.145
+        set title row == 0 ? sprintf("k = %d", k) : "" offset 0,-0.6
+        set xlabel row == 1 ? "Temperature, and below it the mean entropy (nats)" : "" offset 0,-1.6
+        if (row == 0) {
+            set ylabel col == 0 ? "Rows of the model, for each sentence" : "" offset 0.5,0
+            set yrange [30:5e6]
+            plot data skip 1 using 3:(full("reject", k, 8)) with points ls SAMPLE ps 1.2, \
+                 data skip 1 using 3:(is("reject", k) ? column(8) : NaN) with lines ls SAMPLE, \
+                 data skip 1 using 3:(cut("reject", k, 8)) with points ls SAMPLE pt 4 ps 1.2 lw 1.6, \
+                 data skip 1 using 3:(cut("reject", k, 8)):(0):(1.2 * cut("reject", k, 8)) with vectors head filled size screen 0.007,22 fixed ls SAMPLE dt 1 lw 1.6, \
+                 data skip 1 using 3:(3 * cut("reject", k, 8)):(sprintf("%d/%d", column(6), column(5))) with labels center offset 0,0.4 font ",12" textcolor rgb vermillion, \
+                 data skip 1 using 3:(is("reject", k) ? column(10) : NaN) with linespoints ls BEAM_NORM ps 1.1, \
+                 data skip 1 using 3:(is("sbs", k) ? column(8) : NaN) with linespoints ls SBS ps 1.2
+        } else {
+            set ylabel col == 0 ? "Time (ms), for each sentence" : "" offset 0.5,0
+            set yrange [3:3000]
+            plot data skip 1 using (is("reject", k) ? column(3) : NaN):(3):(sprintf("%s\n%.2g", strcol(3), column(4))) with labels center offset 0,-1.3, \
+                 data skip 1 using 3:(is("reject", k) ? 1000 * spent(k) / column(5) : NaN) with lines ls SAMPLE, \
+                 data skip 1 using 3:(1000 * spent(k) / column(5) * full("reject", k, 8) / column(8)) with points ls SAMPLE ps 1.2, \
+                 data skip 1 using 3:(1000 * spent(k) / column(5) * cut("reject", k, 8) / column(8)) with points ls SAMPLE pt 4 ps 1.2 lw 1.6, \
+                 data skip 1 using 3:(is("sbs", k) ? 1000 * spent(k) / column(5) : NaN) with linespoints ls SBS ps 1.2
+        }
+    }
+}
+unset title; unset xlabel; unset ylabel; unset tics; unset border; unset grid; unset logscale
+set lmargin at screen 0.02; set rmargin at screen 0.98
+set tmargin at screen 1; set bmargin at screen 0.93
+set xrange [0:1]; set yrange [0:1]
+set key at screen 0.5, 0.99 center top horizontal maxrows 2 width 1 samplen 3.5
+plot NaN with linespoints ls SBS ps 1.2 title "sbs", \
+     NaN with linespoints ls SAMPLE ps 1.2 title "reject, one sample after the other", \
+     NaN with linespoints ls BEAM_NORM ps 1.1 title "reject, common prefixes evaluated once", \
+     NaN with points ls SAMPLE pt 4 ps 1.2 lw 1.6 title "given up for n/N sentences: at least so much"
+unset multiplot
