@@ -123,19 +123,22 @@ of_f() {
             for (i = 6; i <= NF; i++)
                 line = line "," sprintf("%.6g", $i)
             if (NF == 11) # bias and RMSE: the standard deviation over the draws
-                line = line "," sprintf("%.6g", sqrt($11 > $10 && $11 > -$10 ? $11 ^ 2 - $10 ^ 2 : 0))
+                line = line sprintf(",%.6g", sqrt($11 > $10 && $11 > -$10 ? $11 ^ 2 - $10 ^ 2 : 0))
             print line
         }' "$@" | sort -t , -k 1,1n -k 2,2g -k 3,3 -k 4,4n
 }
 
+# findings TABLE: see estimate_findings.awk.
+findings() {
+    awk -F , -v table="$1" -f "$here/../estimate_findings.awk" "$dir/truth.csv" "$dir/estimates.csv"
+}
+
 finish() {
+    local columns=sentence,temperature,k,truth,truth_se,sd_mc,sd_sbs,sd_sbs_normalised
     table estimates.csv sentence,temperature,estimator,k,draws,mean,p025,p975,bias,rmse,sd \
         of_f "${units[@]}"
     table truth.csv sentence,temperature,estimator,k,truth,se of_f "${truths[@]}"
-    table findings.csv \
-        sentence,temperature,k,truth,truth_se,sd_mc,sd_sbs,sd_sbs_normalised,sd_ratio,bias_sbs_normalised,rmse_ratio \
-        awk -F , -v table=findings -f "$here/../estimate_findings.awk" "$dir/truth.csv" "$dir/estimates.csv"
-    table claims.csv claim,held,cases \
-        awk -F , -v table=claims -f "$here/../estimate_findings.awk" "$dir/truth.csv" "$dir/estimates.csv"
+    table findings.csv $columns,sd_ratio,bias_sbs_normalised,rmse_ratio findings findings
+    table claims.csv claim,held,cases findings claims
 }
 run_finish

@@ -1,6 +1,6 @@
 # Lines of JSON, flat objects as sbeam prints them, to lines of CSV:
 #   awk -v keys=method,k,bleu_mean -f fields.awk
-# A key that is missing or null is an empty field. With -v digits=6 numbers are shortened to so many.
+# A key that is missing or null is an empty field. -v digits=6 shortens long numbers to so many.
 BEGIN { n_keys = split(keys, key, ",") }
 
 function value(name, rest) {

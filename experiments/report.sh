@@ -2,7 +2,8 @@
 # Writes DIR/report.html from what the experiments left in DIR: one self-contained page.
 #   experiments/report.sh [--quick] --out DIR [...]      (scripts/figures calls it)
 # An experiment's part is its title and question, of its README.md; the claims that were checked
-# (claims.csv), figures (*.svg) and tables (findings*.csv), of DIR. The page has no numbers of its own.
+# (claims.csv), figures (*.svg) and tables (findings*.csv), of DIR. The page has no numbers but
+# theirs.
 set -eu -o pipefail
 export LC_ALL=C.UTF-8
 here=$(cd "$(dirname "$0")" && pwd)
@@ -119,7 +120,7 @@ experiment_part() {
     [ -f "$out/$name/claims.csv" ] && claims "$out/$name/claims.csv"
     for file in "$out/$name"/*.svg; do
         [ -e "$file" ] || continue
-        printf '<figure><img alt="%s: %s" src="data:image/svg+xml;base64,' "$name" "$(basename "$file" .svg)"
+        printf '<figure><img alt="%s" src="data:image/svg+xml;base64,' "$name: $(basename "$file" .svg)"
         base64 -w 0 "$file"
         echo "\"><figcaption>$(about "$file" "$readme")</figcaption></figure>"
     done
@@ -211,7 +212,7 @@ everything works; its figures say little.</p>'
 
 names=()
 for name in diversity bleu-estimate entropy-estimate naive evaluations exactness; do
-    if [ -d "$out/$name" ] && [ -e "$here/$name/run.sh" ]; then
+    if [ -d "$out/$name" ] && [ -e "$here/$name/README.md" ]; then
         names+=("$name")
     fi
 done

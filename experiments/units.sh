@@ -9,11 +9,11 @@
 #
 # A run.sh needs sbeam in PATH and looks like this:
 #
-#   models=(models/fig1.json)       # before: model files that decide the result, from the top folder
+#   models=(models/fig1.json)       # before: models that decide the result, from the top folder
 #                                   # (default: the translation model)
 #   parts=(draws.sh)                # before: other files that decide the units (default: none)
 #   data=false                      # before: neither EN nor FR is used
-#   shared=NAME                     # before: experiments of this name share units; run.sh decides none
+#   shared=NAME                     # before: experiments that share units, which run.sh decides not
 #   . "$(dirname "$0")/../units.sh"
 #   unit NAME COST COMMAND...       # standard output goes to $work/NAME once COMMAND succeeded
 #   finish() {                      # writes the CSV from the units
@@ -94,7 +94,8 @@ done
 command -v sbeam >/dev/null || fail "there is no sbeam in PATH; scripts/figures puts it there"
 
 # Other files or settings get another folder, so that new units are never mixed with old ones.
-key=$({ echo "$quick" && sbeam --version && sha256sum "${deciders[@]}" | cut -d ' ' -f 1; } | sha256sum)
+key=$({ echo "$quick" && sbeam --version && sha256sum "${deciders[@]}" | cut -d ' ' -f 1; } |
+    sha256sum)
 work=$out/.work/$pool-${key:0:12}
 
 # Two runs at once would do the same work. Children do not inherit the lock, or those that outlive a

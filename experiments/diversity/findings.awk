@@ -1,7 +1,7 @@
 # Tables of what diversity.csv says about the paper's claims; table is equal, best or claims.
 #
 # equal   each point of diverse beam search beside Stochastic Beam Search at equal diversity: its
-#         curve is interpolated between the two temperatures around; points outside of it are left out
+#         curve is interpolated between the temperatures around; points outside of it are left out
 # best    the best of k translations, temperature by temperature
 # claims  how often the paper's claims held
 NR == 1 {
@@ -26,6 +26,10 @@ NR == 1 {
     place[method, k, level] = i
 }
 
+function claim(text, held, cases) {
+    print text "," held + 0 "," cases + 0
+}
+
 function between(x, x0, x1, y0, y1) {
     return x1 == x0 ? (y0 + y1) / 2 : y0 + (y1 - y0) * (x - x0) / (x1 - x0)
 }
@@ -41,8 +45,8 @@ function equal_diversity(k, i, j, x, x0, x1, m, b) {
             m = between(x, x0, x1, mean["sbs", k, j], mean["sbs", k, j + 1])
             b = between(x, x0, x1, max["sbs", k, j], max["sbs", k, j + 1])
             if (table == "equal")
-                printf "%d,%s,%.3f,%.2f,%.2f,%+.2f,%.2f,%.2f,%+.2f\n", k, levels["diverse", k, i], x,
-                    mean["diverse", k, i], m, m - mean["diverse", k, i],
+                printf "%d,%s,%.3f,%.2f,%.2f,%+.2f,%.2f,%.2f,%+.2f\n", k,
+                    levels["diverse", k, i], x, mean["diverse", k, i], m, m - mean["diverse", k, i],
                     max["diverse", k, i], b, b - max["diverse", k, i]
             cases++
             mean_held += m > mean["diverse", k, i]
@@ -76,10 +80,12 @@ END {
         best_of_k(ks[i_k])
     }
     if (table == "claims") {
-        print "at equal diversity SBS has a higher mean BLEU than diverse beam search," mean_held + 0 "," cases + 0
-        print "at equal diversity SBS has a higher maximum BLEU than diverse beam search," max_held + 0 "," cases + 0
-        print "for T < 0.5 the maximum BLEU of SBS is at most 1 point below that of beam search," near + 0 "," low + 0
-        print "for T < 0.5 the maximum BLEU of SBS is above that of sampling with replacement," above + 0 "," low + 0
-        print "for T < 0.5 SBS is more diverse than beam search," wider + 0 "," low + 0
+        equal = "at equal diversity SBS has a higher "
+        low_t = "for T < 0.5 the maximum BLEU of SBS is "
+        claim(equal "mean BLEU than diverse beam search", mean_held, cases)
+        claim(equal "maximum BLEU than diverse beam search", max_held, cases)
+        claim(low_t "at most 1 point below that of beam search", near, low)
+        claim(low_t "above that of sampling with replacement", above, low)
+        claim("for T < 0.5 SBS is more diverse than beam search", wider, low)
     }
 }

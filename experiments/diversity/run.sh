@@ -28,7 +28,8 @@ scores() {
         done
         ;;
     *) translate --method "$method" -k "$k" -T $levels ;;
-    esac | sbeam eval --ref "$fr" -f jsonl | awk -v digits=6 -v keys="$columns" -f "$here/../fields.awk"
+    esac | sbeam eval --ref "$fr" -f jsonl |
+        awk -v digits=6 -v keys="$columns" -f "$here/../fields.awk"
 }
 
 columns=method,k,temperature,strength,inputs,bleu_min,bleu_mean,bleu_max,d1,d2,d3,d4,diversity
@@ -42,14 +43,18 @@ for k in 5 10 20; do
     done
 done
 
+# findings TABLE: see findings.awk.
+findings() {
+    awk -F , -v table="$1" -f "$here/findings.awk" "$dir/diversity.csv"
+}
+
 finish() {
     table diversity.csv $columns cat "${names[@]/#/$work/}"
     table findings-equal-diversity.csv \
         k,strength,diversity,dbs_mean,sbs_mean,difference_mean,dbs_max,sbs_max,difference_max \
-        awk -F , -v table=equal -f "$here/findings.awk" "$dir/diversity.csv"
-    table findings-best.csv k,temperature,beam_max,sbs_max,difference,sample_max,beam_diversity,sbs_diversity \
-        awk -F , -v table=best -f "$here/findings.awk" "$dir/diversity.csv"
-    table claims.csv claim,held,cases \
-        awk -F , -v table=claims -f "$here/findings.awk" "$dir/diversity.csv"
+        findings equal
+    table findings-best.csv \
+        k,temperature,beam_max,sbs_max,difference,sample_max,beam_diversity,sbs_diversity findings best
+    table claims.csv claim,held,cases findings claims
 }
 run_finish
