@@ -39,9 +39,9 @@ do for [row = 0:1] {
                  data skip 1 using 3:(is("reject", k) ? column(10) : NaN) with linespoints ls BEAM_NORM ps 1.1, \
                  data skip 1 using 3:(is("sbs", k) ? column(8) : NaN) with linespoints ls SBS ps 1.2
         } else {
-            set ylabel col == 0 ? "Time (ms), for each sentence" : "" offset 0.5,0
-            set yrange [3:3000]
-            plot data skip 1 using (is("reject", k) ? column(3) : NaN):(3):(sprintf("%s\n%.2g", strcol(3), column(4))) with labels center offset 0,-1.3, \
+            set ylabel col == 0 ? "Processor time (ms), for each sentence" : "" offset 0.5,0
+            set yrange [7:700]
+            plot data skip 1 using (is("reject", k) ? column(3) : NaN):(7):(sprintf("%s\n%.2g", strcol(3), column(4))) with labels center offset 0,-1.3, \
                  data skip 1 using 3:(is("reject", k) ? 1000 * spent(k) / column(5) : NaN) with lines ls SAMPLE, \
                  data skip 1 using 3:(1000 * spent(k) / column(5) * full("reject", k, 8) / column(8)) with points ls SAMPLE ps 1.2, \
                  data skip 1 using 3:(1000 * spent(k) / column(5) * cut("reject", k, 8) / column(8)) with points ls SAMPLE pt 4 ps 1.2 lw 1.6, \

@@ -13,12 +13,15 @@ if $quick; then
     more=$marks
 fi
 
+seed=1
+other_seed=2
+
 # distance MODEL K TEMPERATURE METHOD MARKS: a line for each mark. `sbs-again` is sbs with another seed.
 distance() {
-    local model=$1 k=$2 temperature=$3 method=$4 marks=$5 seed=1 file=$here/$1.json
+    local model=$1 k=$2 temperature=$3 method=$4 marks=$5 s=$seed file=$here/$1.json
     [ "$model" = fig1 ] && file=$top/models/fig1.json
-    [ "$method" = sbs-again ] && seed=2
-    sbeam draw -m "$file" --method "${method%-again}" -k "$k" -T "$temperature" --seed $seed \
+    [ "$method" = sbs-again ] && s=$other_seed
+    sbeam draw -m "$file" --method "${method%-again}" -k "$k" -T "$temperature" --seed "$s" \
         --draws "${marks##* }" --threads "$(nproc)" -f tsv |
         awk -F '\t' -v k="$k" -v marks="$marks" -f "$here/distance.awk" \
             <(sbeam draw -m "$file" -k 100 -T "$temperature" --seed 1 -f tsv) - |
@@ -45,7 +48,13 @@ cases wide 2 "$marks" sbs sbs-again resample commit beam-sample
 cases fig1 3 "$marks" sbs sbs-again resample beam-sample
 
 finish() {
-    table exactness.csv model,k,temperature,method,draws,tv_sets,expected_sets,tv_first,expected_first \
+    table exactness.csv \
+        model,k,temperature,method,draws,tv_sets,expected_sets,tv_first,expected_first \
         cat "${names[@]/#/$work/}"
+    table findings.csv \
+        model,k,temperature,method,draws,tv_sets,expected_sets,tv_first,expected_first \
+        awk -F , -v table=findings -f "$here/findings.awk" "$dir/exactness.csv"
+    table claims.csv claim,held,cases \
+        awk -F , -v table=claims -f "$here/findings.awk" "$dir/exactness.csv"
 }
 run_finish
