@@ -93,8 +93,9 @@ do for [row = 1:3] {
         stats $panel using (column(6) > 0 ? log10(column(6)) : NaN) nooutput
         set logscale xy
         set xrange [1:most]
-        set yrange [10 ** floor(STATS_min):10 ** ceil(STATS_max)]
-        set ytics 10 ** (1 + floor((ceil(STATS_max) - floor(STATS_min)) / 6))
+        low = floor(STATS_min) > -8 ? floor(STATS_min) : -8 # less is rounding
+        set yrange [10.0 ** low:10 ** ceil(STATS_max)]
+        set ytics 10 ** (1 + floor((ceil(STATS_max) - low) / 6))
         eval margins
         eval labels
         plot truths skip 1 using (1):(here(6)):(most - 1):(0) with vectors nohead ls TRUTH, \
