@@ -157,7 +157,7 @@ static void estimate_variant(struct run *run, int v, const struct picks *drawn)
         f[i] = variants[v].f(run->leaves, picks.leaf[i]);
         log_p[i] = run->leaves->list[picks.leaf[i]].phi;
     }
-    for (int i = 0; i < 2 && picks.n > 0; i++) {
+    for (int i = 0; i < 2; i++) {
         const sb_estimator estimator = i == 0 ? SB_ESTIMATOR_SBS : SB_ESTIMATOR_SBS_NORMALISED;
         struct column *const column = &run->columns[v][i];
         sb_estimate e;
@@ -173,11 +173,18 @@ static void estimate_variant(struct run *run, int v, const struct picks *drawn)
     }
 }
 
+/* The longest draws are for the bias, and a sacrifice needs three. */
+static bool is_tried(const struct variant *variant, int k)
+{
+    return variant->change == NULL || (k <= 20 && (k > 2 || variant->caught_to > 0));
+}
+
 static void estimate_draw(void *user, const struct picks *drawn)
 {
     struct run *const run = user;
     for (int v = 0; v < N_VARIANTS; v++)
-        estimate_variant(run, v, drawn);
+        if (is_tried(&variants[v], drawn->n))
+            estimate_variant(run, v, drawn);
     run->n++;
 }
 
@@ -280,9 +287,11 @@ static void check_model(struct setup *setup)
         struct run run;
         open_run(&run, setup, sizes[i]);
         for (int v = 0; v < N_VARIANTS; v++) {
+            if (!is_tried(&variants[v], sizes[i]))
+                continue;
             if (variants[v].caught_to > 0)
                 check_caught(&run, &variants[v], sizes[i]);
-            else if (sizes[i] > 2 || variants[v].change == NULL)
+            else
                 check_right(&run, &variants[v], sizes[i]);
         }
         if (sizes[i] >= 5 && run.n == DRAWS) {

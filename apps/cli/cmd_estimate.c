@@ -1,9 +1,7 @@
 /* sbeam estimate: draws in, estimates of an expectation out.
  *
- * A draw of SBS, and one of independent samples, holds the draws of every smaller k as its first j
- * sequences; the threshold of the first j is the g of number j + 1. So one record gives a whole
- * curve. Beams are not nested: each gives its own k alone. */
-#include <errno.h>
+ * Records are read one by one. Without --summary their estimates are written as they come; with it
+ * they are kept, a number each, and reduced at the end. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -53,6 +51,7 @@ static const option_spec estimate_spec = {
     .formats = "jsonl",
     .own = estimate_options,
     .takes_model = true,
+    .takes = options_takes_max_len,
 };
 
 enum { MOST_K = 10000000 };
@@ -62,16 +61,14 @@ typedef struct estimate_work {
     const char *values_path, *truth_text;
     const char **references; /* owned */
     size_t n_references;
-    bool has_bleu_option, sacrifice, has_curve, has_summary;
-    uint64_t first_k, last_k; /* of --curve */
+    bool has_bleu_option, has_summary;
+    estimate_request request;
     /* The work under way. */
     line_reader reader;
     estimate_values values;
     estimate_truth truth;
     estimate_summary summary;
-    double *log_p; /* of the record; owned */
     output out;
-    size_t n_lines; /* that the record has given */
 } estimate_work;
 
 /* --- the command line --- */
@@ -85,13 +82,13 @@ static int parse_curve(estimate_work *work, const char *value)
         return cli_usage("estimate", "--curve takes A..B, not '%s'", value);
     memcpy(first, value, n);
     first[n] = '\0';
-    int code = cli_parse_whole("estimate", "--curve", first, 1, MOST_K, &work->first_k);
-    work->last_k = work->first_k;
+    int code = cli_parse_whole("estimate", "--curve", first, 1, MOST_K, &work->request.first_k);
+    work->request.last_k = work->request.first_k;
     if (code == EXIT_FINE && dots != NULL)
-        code = cli_parse_whole("estimate", "--curve", dots + 2, 1, MOST_K, &work->last_k);
-    if (code == EXIT_FINE && work->first_k > work->last_k)
+        code = cli_parse_whole("estimate", "--curve", dots + 2, 1, MOST_K, &work->request.last_k);
+    if (code == EXIT_FINE && work->request.first_k > work->request.last_k)
         return cli_usage("estimate", "--curve A..B goes upwards, not '%s'", value);
-    work->has_curve = true;
+    work->request.has_curve = true;
     return code;
 }
 
@@ -105,7 +102,7 @@ static int parse_option(estimate_work *work, int i, const char *value)
         break;
     case ESTIMATE_VALUES: work->values_path = value; break;
     case ESTIMATE_REF: work->references[work->n_references++] = value; break;
-    case ESTIMATE_SACRIFICE: work->sacrifice = true; break;
+    case ESTIMATE_SACRIFICE: work->request.sacrifice = true; break;
     case ESTIMATE_CURVE: return parse_curve(work, value);
     case ESTIMATE_SUMMARY: work->has_summary = true; break;
     case ESTIMATE_TRUTH: work->truth_text = value; break;
@@ -119,7 +116,6 @@ static int parse_option(estimate_work *work, int i, const char *value)
 static int parse_truth(estimate_work *work)
 {
     char *rest;
-    errno = 0;
     work->truth.value = strtod(work->truth_text, &rest);
     if (rest == work->truth_text || *rest != '\0' || !isfinite(work->truth.value))
         return cli_usage("estimate", "--truth takes a number, or exact, not '%s'",
@@ -148,7 +144,8 @@ static int check_options(estimate_work *work, const options *parsed)
     if (is_exact && work->values_path != NULL)
         return cli_usage("estimate", "--truth exact cannot be with --values, which has none for "
                                      "sequences that were not drawn");
-    if (!is_exact && (parsed->model != NULL || parsed->marker != NULL || parsed->pretokenized))
+    if (!is_exact && (parsed->model != NULL || parsed->marker != NULL || parsed->pretokenized ||
+                      options_has(parsed, "max-len")))
         return cli_usage("estimate", "a model is for --truth exact");
     if (parsed->n_args > 1 || (parsed->n_args == 1 && strcmp(parsed->argv[1], "-") != 0))
         return cli_usage("estimate", "the draws are read from standard input, not from '%s'",
@@ -156,7 +153,7 @@ static int check_options(estimate_work *work, const options *parsed)
     return work->truth_text != NULL && !is_exact ? parse_truth(work) : EXIT_FINE;
 }
 
-/* --- estimates of one record --- */
+/* --- the work --- */
 
 static void put_number(output *out, const char *key, double x)
 {
@@ -179,159 +176,30 @@ static void put_line(output *out, const draw_record *record, sb_estimator estima
     output_text(out, "}\n");
 }
 
-/* An estimate from the first n sequences, which stands for k. */
-static sb_status give_estimate(estimate_work *work, const draw_record *record,
-                               sb_estimator estimator, int32_t k, size_t n, double kappa,
-                               sb_error *err)
+static void take_estimate(void *user, const draw_record *record, sb_estimator estimator, int32_t k,
+                          const sb_estimate *estimate)
 {
-    sb_estimate estimate;
-    const sb_status status =
-        sb_estimate_compute(estimator, work->values.f, work->log_p, n, kappa, &estimate, err);
-    if (status != SB_OK)
-        return status;
-    work->n_lines++;
-    if (work->has_summary) {
-        const estimate_row row = {record->stream, record->draw, record->temperature,
-                                  estimate.value, estimator,    k};
-        estimate_summary_add(&work->summary, &row);
-    } else {
-        put_line(&work->out, record, estimator, k, &estimate);
+    estimate_work *const work = user;
+    if (!work->has_summary) {
+        put_line(&work->out, record, estimator, k, estimate);
+        return;
     }
-    return SB_OK;
+    const estimate_row row = {record->stream,  record->draw, record->temperature,
+                              estimate->value, estimator,    k};
+    estimate_summary_add(&work->summary, &row);
 }
 
-/* Of the first n, which are not all: g of the one that follows. */
-static sb_status find_kappa(const draw_record *record, size_t n, double *kappa, sb_error *err)
+static sb_status estimate_draw(estimate_work *work, const draw_record *record, sb_error *err)
 {
-    *kappa = record->sequences[n].g;
-    if (isnan(*kappa))
-        return sb_error_set(err, SB_ERR_INPUT,
-                            "sequence %zu: \"g\" is missing, the threshold of those before it",
-                            n + 1);
-    if (*kappa > record->sequences[n - 1].g)
-        return sb_error_set(err, SB_ERR_INPUT, "sequence %zu: not in the order of \"g\"", n + 1);
-    return SB_OK;
-}
-
-/* The two estimates of SBS at one k. */
-static sb_status estimate_sbs(estimate_work *work, const draw_record *record, int32_t k,
-                              sb_error *err)
-{
-    const size_t n_drawn = record->n_sequences;
-    size_t n = (size_t)k < n_drawn ? (size_t)k : n_drawn;
-    double kappa = record->kappa;
-    sb_status status = SB_OK;
-    if (work->sacrifice && (size_t)k <= n_drawn) {
-        if (--n == 0)
-            return SB_OK; /* nothing is left to estimate from */
-        status = find_kappa(record, n, &kappa, err);
-    } else if (n < n_drawn) {
-        status = find_kappa(record, n, &kappa, err);
-    } else if (isnan(kappa)) {
-        status = sb_error_set(err, SB_ERR_INPUT,
-                              "the draw has no \"kappa\", which %s needs: draw without --no-kappa, "
-                              "or give --sacrifice%s",
-                              sb_estimator_name(SB_ESTIMATOR_SBS),
-                              k > 1 ? ", or a --curve that ends below its k" : "");
-    } else if (kappa > record->sequences[n - 1].g) {
-        status = sb_error_set(err, SB_ERR_INPUT, "\"kappa\" is above the \"g\" of a sequence");
-    }
-    for (int i = SB_ESTIMATOR_SBS; status == SB_OK && i <= SB_ESTIMATOR_SBS_NORMALISED; i++)
-        status = give_estimate(work, record, (sb_estimator)i, k, n, kappa, err);
-    return status;
-}
-
-static sb_status estimate_beam(estimate_work *work, const draw_record *record, sb_error *err)
-{
-    sb_status status = SB_OK;
-    if (work->has_curve &&
-        ((uint64_t)record->k < work->first_k || (uint64_t)record->k > work->last_k))
-        return SB_OK;
-    for (int i = SB_ESTIMATOR_BEAM; status == SB_OK && i <= SB_ESTIMATOR_BEAM_NORMALISED; i++)
-        status =
-            give_estimate(work, record, (sb_estimator)i, record->k, record->n_sequences, NAN, err);
-    return status;
-}
-
-/* Independent samples never are, whatever a record says. */
-static bool is_exhausted(const draw_record *record)
-{
-    return record->exhausted && record->method != SB_METHOD_SAMPLE;
-}
-
-/* Every k that is asked for and that the draw holds. */
-static sb_status estimate_nested(estimate_work *work, const draw_record *record, sb_error *err)
-{
-    const uint64_t first = work->has_curve ? work->first_k : (uint64_t)record->k;
-    const uint64_t wanted = work->has_curve ? work->last_k : (uint64_t)record->k;
-    const bool has_all = wanted <= record->n_sequences || is_exhausted(record);
-    const uint64_t last = has_all ? wanted : record->n_sequences;
-    sb_status status = SB_OK;
-    for (uint64_t k = first; status == SB_OK && k <= last; k++)
-        status = record->method == SB_METHOD_SAMPLE
-                     ? give_estimate(work, record, SB_ESTIMATOR_MC, (int32_t)k, (size_t)k, NAN, err)
-                     : estimate_sbs(work, record, (int32_t)k, err);
-    if (status != SB_OK || work->n_lines > 0)
-        return status;
-    if (first > last)
-        return sb_error_set(err, SB_ERR_INPUT,
-                            "the draw has %zu sequences, and --curve begins at %" PRIu64,
-                            record->n_sequences, first);
-    return sb_error_set(err, SB_ERR_INPUT,
-                        "--sacrifice takes the only sequence and leaves nothing to estimate from");
-}
-
-static const char *why_not(sb_method method)
-{
-    switch (method) {
-    case SB_METHOD_REJECT:
-        return "its draws have no kappa; method sbs draws by the same law and has one";
-    case SB_METHOD_RESAMPLE: return "its draws do not follow the model's law";
-    case SB_METHOD_DIVERSE: return "its sequences are chosen to be unlike, not by the model's law";
-    default: return "nothing is known of its law";
-    }
-}
-
-static sb_status check_record(const draw_record *record, sb_error *err)
-{
-    switch (record->method) {
-    case SB_METHOD_SBS:
-    case SB_METHOD_EXPLICIT:
-    case SB_METHOD_SAMPLE:
-        if (record->n_sequences < (size_t)record->k && !is_exhausted(record))
-            return sb_error_set(err, SB_ERR_INPUT,
-                                "there are %zu sequences, but \"k\" is %d and \"exhausted\" is not "
-                                "true",
-                                record->n_sequences, (int)record->k);
-        break;
-    case SB_METHOD_BEAM: break;
-    default:
-        return sb_error_set(err, SB_ERR_INPUT, "there is no estimator for method %s: %s",
-                            sb_method_name(record->method), why_not(record->method));
-    }
-    if (record->n_sequences == 0)
-        return sb_error_set(err, SB_ERR_INPUT, "there are no sequences");
-    return SB_OK;
-}
-
-static sb_status estimate_record(estimate_work *work, const draw_record *record, sb_error *err)
-{
-    sb_status status = check_record(record, err);
+    sb_status status = estimate_record_check(record, err);
     if (status == SB_OK)
         status = estimate_values_fill(&work->values, record, err);
     if (status == SB_OK)
         status = estimate_truth_learn(&work->truth, record, &work->values, err);
-    if (status != SB_OK)
-        return status;
-    work->log_p = cli_realloc(work->log_p, record->n_sequences, sizeof(*work->log_p));
-    for (size_t i = 0; i < record->n_sequences; i++)
-        work->log_p[i] = record->sequences[i].log_p;
-    work->n_lines = 0;
-    return record->method == SB_METHOD_BEAM ? estimate_beam(work, record, err)
-                                            : estimate_nested(work, record, err);
+    if (status == SB_OK)
+        status = estimate_record(&work->request, record, work->values.f, err);
+    return status;
 }
-
-/* --- all of them --- */
 
 /* The next draw: 1, 0 at the end, -1 on failure. A draw that fails has written nothing. */
 static int estimate_next(estimate_work *work, sb_error *err)
@@ -345,7 +213,7 @@ static int estimate_next(estimate_work *work, sb_error *err)
     sb_error problem;
     sb_status status = draw_record_parse(reader->line, reader->size, &record, &problem);
     if (status == SB_OK)
-        status = estimate_record(work, &record, &problem);
+        status = estimate_draw(work, &record, &problem);
     draw_record_free(&record);
     if (status == SB_OK)
         return 1;
@@ -381,6 +249,7 @@ static int estimate_open(estimate_work *work, const options *parsed, sb_model **
     if (work->truth_text != NULL && isnan(work->truth.value)) {
         code = options_open_model(parsed, model);
         work->truth.model = *model;
+        work->truth.max_len = parsed->config.max_len;
     }
     if (code != EXIT_FINE)
         return code;
@@ -397,6 +266,8 @@ int cmd_estimate(int argc, char **argv)
     estimate_work work = {.values.function = FUNCTION_NONE, .truth.value = NAN};
     sb_model *model = NULL;
     int i, code = EXIT_FINE;
+    work.request.user = &work;
+    work.request.take = take_estimate;
     work.references = cli_realloc(NULL, (size_t)argc, sizeof(*work.references));
     sb_bleu_config_default(&work.values.bleu);
     options_open(&parsed, &estimate_spec, argc, argv);
@@ -407,7 +278,6 @@ int cmd_estimate(int argc, char **argv)
     if (code == EXIT_FINE && i != OPTIONS_STOP)
         code = estimate_all(&work);
     output_free(&work.out);
-    free(work.log_p);
     free(work.summary.rows);
     estimate_truth_close(&work.truth);
     estimate_values_close(&work.values);

@@ -11,11 +11,6 @@
 
 static const option info_options[] = {{0}};
 
-static bool takes_max_len(const sb_option *setting)
-{
-    return strcmp(setting->name, "max-len") == 0;
-}
-
 static const option_spec info_spec = {
     .command = "info",
     .synopsis = "[-m FILE | FILE] [-f text|jsonl]",
@@ -25,7 +20,7 @@ static const option_spec info_spec = {
     .formats = "text|jsonl",
     .own = info_options,
     .takes_model = true,
-    .takes = takes_max_len,
+    .takes = options_takes_max_len,
 };
 
 typedef struct fact {

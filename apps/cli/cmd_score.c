@@ -30,11 +30,6 @@ static const option score_options[] = {
     {0},
 };
 
-static bool takes_max_len(const sb_option *setting)
-{
-    return strcmp(setting->name, "max-len") == 0;
-}
-
 static const option_spec score_spec = {
     .command = "score",
     .synopsis = "[-m FILE] [OPTION...] < LINES",
@@ -44,7 +39,7 @@ static const option_spec score_spec = {
     .formats = "jsonl",
     .own = score_options,
     .takes_model = true,
-    .takes = takes_max_len,
+    .takes = options_takes_max_len,
 };
 
 /* One line on its way through. */

@@ -1,4 +1,4 @@
-/* The parts of `sbeam estimate`: the function f, the reduction over draws, and the truth. */
+/* The parts of `sbeam estimate`: the function f, the truth, the draw, the reduction. */
 #ifndef CLI_ESTIMATE_H
 #define CLI_ESTIMATE_H
 
@@ -55,6 +55,7 @@ typedef struct truth_entry truth_entry;
 
 typedef struct estimate_truth {
     const sb_model *model; /* where it is to be computed, else NULL */
+    int32_t max_len;       /* of draws that do not say */
     double value;          /* where it is the same for all; NaN: there is none */
     truth_entry *entries;  /* (n_entries) by stream and temperature; owned */
     size_t n_entries, capacity;
@@ -69,6 +70,23 @@ sb_status estimate_truth_learn(estimate_truth *truth, const draw_record *record,
                                estimate_values *values, sb_error *err);
 /* The truth of a stream and temperature whose draws have been learned; NaN where there is none. */
 double estimate_truth_get(estimate_truth *truth, uint64_t stream, double temperature);
+
+/* --- estimates of one draw --- */
+
+typedef struct estimate_request {
+    bool sacrifice, has_curve;
+    uint64_t first_k, last_k; /* of the curve */
+    /* Takes each estimate, k upwards. */
+    void (*take)(void *user, const draw_record *record, sb_estimator estimator, int32_t k,
+                 const sb_estimate *estimate);
+    void *user;
+} estimate_request;
+
+/* Whether there is an estimator for the draw, and the draw is whole. */
+sb_status estimate_record_check(const draw_record *record, sb_error *err);
+/* The estimates of a draw that was checked, with f of each sequence. */
+sb_status estimate_record(const estimate_request *request, const draw_record *record,
+                          const double *f, sb_error *err);
 
 /* --- the reduction --- */
 

@@ -57,7 +57,7 @@ static size_t count_items(const draw_record *record, const char *key)
     return n;
 }
 
-static sb_status read_settings(const draw_record *record, const sb_model *model,
+static sb_status read_settings(const estimate_truth *truth, const draw_record *record,
                                truth_settings *settings, sb_error *err)
 {
     sb_config *const config = &settings->config;
@@ -67,6 +67,7 @@ static sb_status read_settings(const draw_record *record, const sb_model *model,
     settings->stop = cli_realloc(NULL, n_stop, sizeof(*settings->stop));
     config->method = SB_METHOD_EXPLICIT;
     config->k = MOST_SEQUENCES;
+    config->max_len = truth->max_len;
     config->temperature = record->temperature;
     for (size_t i = 0; sb_config_option(i) != NULL; i++) {
         const sb_option *const option = sb_config_option(i);
@@ -79,7 +80,7 @@ static sb_status read_settings(const draw_record *record, const sb_model *model,
     }
     for (size_t i = 0; i < n_ban; i++) {
         const char *const token = draw_record_item(record, "ban", i);
-        settings->ban[i] = sb_model_find_token(model, token, strlen(token));
+        settings->ban[i] = sb_model_find_token(truth->model, token, strlen(token));
         if (settings->ban[i] < 0)
             return sb_error_set(err, SB_ERR_INPUT, "\"ban\": the model has no token '%.100s'",
                                 token);
@@ -148,7 +149,7 @@ static sb_status enumerate(estimate_truth *truth, const draw_record *record,
     const sb_input input = {record->input, record->input_size, record->stream, NULL};
     sb_plan plan;
     sb_plan_default(&plan);
-    sb_status status = read_settings(record, truth->model, &settings, err);
+    sb_status status = read_settings(truth, record, &settings, err);
     if (status == SB_OK && truth->result == NULL)
         status = sb_result_open(&truth->result, err);
     if (status == SB_OK)

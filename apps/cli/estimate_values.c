@@ -1,6 +1,5 @@
 /* The function whose expectation is estimated: BLEU of the text, minus log p, the number of tokens,
  * or a number from a file. */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -49,7 +48,6 @@ static sb_status read_value(estimate_values *values, double *f, sb_error *err)
                             "%s:%" PRIu64 ": the values end here, but there are more sequences",
                             reader->name, reader->number);
     char *rest;
-    errno = 0;
     const double value = strtod(reader->line, &rest);
     const bool is_number = rest != reader->line;
     rest += strspn(rest, " \t\r");

@@ -313,6 +313,11 @@ bool options_list_methods(unsigned mask, char *text, size_t size)
     return has_all;
 }
 
+bool options_takes_max_len(const sb_option *setting)
+{
+    return strcmp(setting->name, "max-len") == 0;
+}
+
 int options_check(options *parsed)
 {
     const char *const command = parsed->spec->command;

@@ -72,6 +72,9 @@ int options_next(options *parsed);
  * Picks a random seed where none was given. Returns the exit code. */
 int options_check(options *parsed);
 
+/* For option_spec.takes: max-len alone. */
+bool options_takes_max_len(const sb_option *setting);
+
 /* Whether the setting of this name was given. */
 bool options_has(const options *parsed, const char *name);
 

@@ -51,9 +51,10 @@ sb_status result_copy(sb_result *to, const sb_result *from)
         const size_t n = (size_t)from->sequences[i].n_tokens;
         to->sequences[i] = from->sequences[i];
         to->sequences[i].tokens = next;
-        if (n > 0)
+        if (n > 0) { /* where nothing has tokens there is no pool */
             memcpy(next, from->sequences[i].tokens, n * sizeof *next);
-        next += n;
+            next += n;
+        }
     }
     return SB_OK;
 }

@@ -211,3 +211,8 @@ if [ -e /dev/full ]; then
     code=$?
     exits 1 "estimate: a full disk"
 fi
+usage "estimate: --max-len without a model" estimate --f length --max-len 3
+"$sbeam" draw -m "$chain" -k 3 --max-len 4 --draws 3 --seed 1 -f jsonl >draws
+"$sbeam" estimate --f length --summary --truth exact -m "$chain" <draws >first
+sed 's/"max_len":4,//' draws | "$sbeam" estimate --f length --summary --truth exact -m "$chain" --max-len 4 >out 2>err
+same first out "estimate: --max-len for draws that do not say"

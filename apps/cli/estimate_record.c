@@ -1,0 +1,162 @@
+/* The estimates of one draw.
+ *
+ * A draw of SBS, and one of independent samples, holds the draws of every smaller k as its first j
+ * sequences; the threshold of the first j is the g of number j + 1. So one record gives a whole
+ * curve. Beams are not nested: each gives its own k alone. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "cli/estimate.h"
+#include "common/cli.h"
+
+typedef struct curve_work {
+    const estimate_request *request;
+    const draw_record *record;
+    const double *f, *log_p; /* (n_sequences) */
+    size_t n_given;          /* estimates so far */
+} curve_work;
+
+/* An estimate from the first n sequences, which stands for k. */
+static sb_status give_estimate(curve_work *work, sb_estimator estimator, int32_t k, size_t n,
+                               double kappa, sb_error *err)
+{
+    sb_estimate estimate;
+    const sb_status status =
+        sb_estimate_compute(estimator, work->f, work->log_p, n, kappa, &estimate, err);
+    if (status != SB_OK)
+        return status;
+    work->n_given++;
+    work->request->take(work->request->user, work->record, estimator, k, &estimate);
+    return SB_OK;
+}
+
+/* Of the first n, which are not all: g of the one that follows. */
+static sb_status find_kappa(const draw_record *record, size_t n, double *kappa, sb_error *err)
+{
+    *kappa = record->sequences[n].g;
+    if (isnan(*kappa))
+        return sb_error_set(err, SB_ERR_INPUT,
+                            "sequence %zu: \"g\" is missing, the threshold of those before it",
+                            n + 1);
+    if (*kappa > record->sequences[n - 1].g)
+        return sb_error_set(err, SB_ERR_INPUT, "sequence %zu: not in the order of \"g\"", n + 1);
+    return SB_OK;
+}
+
+/* The two estimates of SBS at one k. */
+static sb_status estimate_sbs(curve_work *work, int32_t k, sb_error *err)
+{
+    const draw_record *const record = work->record;
+    const size_t n_drawn = record->n_sequences;
+    size_t n = (size_t)k < n_drawn ? (size_t)k : n_drawn;
+    double kappa = record->kappa;
+    sb_status status = SB_OK;
+    if (work->request->sacrifice && (size_t)k <= n_drawn) {
+        if (--n == 0)
+            return SB_OK; /* nothing is left to estimate from */
+        status = find_kappa(record, n, &kappa, err);
+    } else if (n < n_drawn) {
+        status = find_kappa(record, n, &kappa, err);
+    } else if (isnan(kappa)) {
+        status = sb_error_set(err, SB_ERR_INPUT,
+                              "the draw has no \"kappa\", which %s needs: draw without --no-kappa, "
+                              "or give --sacrifice%s",
+                              sb_estimator_name(SB_ESTIMATOR_SBS),
+                              k > 1 ? ", or a --curve that ends below its k" : "");
+    } else if (kappa > record->sequences[n - 1].g) {
+        status = sb_error_set(err, SB_ERR_INPUT, "\"kappa\" is above the \"g\" of a sequence");
+    }
+    for (int i = SB_ESTIMATOR_SBS; status == SB_OK && i <= SB_ESTIMATOR_SBS_NORMALISED; i++)
+        status = give_estimate(work, (sb_estimator)i, k, n, kappa, err);
+    return status;
+}
+
+static sb_status estimate_beam(curve_work *work, sb_error *err)
+{
+    const draw_record *const record = work->record;
+    const estimate_request *const request = work->request;
+    sb_status status = SB_OK;
+    if (request->has_curve &&
+        ((uint64_t)record->k < request->first_k || (uint64_t)record->k > request->last_k))
+        return SB_OK;
+    for (int i = SB_ESTIMATOR_BEAM; status == SB_OK && i <= SB_ESTIMATOR_BEAM_NORMALISED; i++)
+        status = give_estimate(work, (sb_estimator)i, record->k, record->n_sequences, NAN, err);
+    return status;
+}
+
+/* Independent samples never are, whatever a record says. */
+static bool is_exhausted(const draw_record *record)
+{
+    return record->exhausted && record->method != SB_METHOD_SAMPLE;
+}
+
+/* Every k that is asked for and that the draw holds. */
+static sb_status estimate_nested(curve_work *work, sb_error *err)
+{
+    const draw_record *const record = work->record;
+    const estimate_request *const request = work->request;
+    const uint64_t first = request->has_curve ? request->first_k : (uint64_t)record->k;
+    const uint64_t wanted = request->has_curve ? request->last_k : (uint64_t)record->k;
+    const bool has_all = wanted <= record->n_sequences || is_exhausted(record);
+    const uint64_t last = has_all ? wanted : record->n_sequences;
+    sb_status status = SB_OK;
+    for (uint64_t k = first; status == SB_OK && k <= last; k++)
+        status = record->method == SB_METHOD_SAMPLE
+                     ? give_estimate(work, SB_ESTIMATOR_MC, (int32_t)k, (size_t)k, NAN, err)
+                     : estimate_sbs(work, (int32_t)k, err);
+    if (status != SB_OK || work->n_given > 0)
+        return status;
+    if (first > last)
+        return sb_error_set(err, SB_ERR_INPUT,
+                            "the draw has %zu sequences, and --curve begins at %" PRIu64,
+                            record->n_sequences, first);
+    return sb_error_set(err, SB_ERR_INPUT,
+                        "--sacrifice takes the only sequence and leaves nothing to estimate from");
+}
+
+static const char *why_not(sb_method method)
+{
+    switch (method) {
+    case SB_METHOD_REJECT:
+        return "its draws have no kappa; method sbs draws by the same law and has one";
+    case SB_METHOD_RESAMPLE: return "its draws do not follow the model's law";
+    case SB_METHOD_DIVERSE: return "its sequences are chosen to be unlike, not by the model's law";
+    default: return "nothing is known of its law";
+    }
+}
+
+sb_status estimate_record_check(const draw_record *record, sb_error *err)
+{
+    switch (record->method) {
+    case SB_METHOD_SBS:
+    case SB_METHOD_EXPLICIT:
+    case SB_METHOD_SAMPLE:
+        if (record->n_sequences < (size_t)record->k && !is_exhausted(record))
+            return sb_error_set(err, SB_ERR_INPUT,
+                                "there are %zu sequences, but \"k\" is %d and \"exhausted\" is not "
+                                "true",
+                                record->n_sequences, (int)record->k);
+        break;
+    case SB_METHOD_BEAM: break;
+    default:
+        return sb_error_set(err, SB_ERR_INPUT, "there is no estimator for method %s: %s",
+                            sb_method_name(record->method), why_not(record->method));
+    }
+    if (record->n_sequences == 0)
+        return sb_error_set(err, SB_ERR_INPUT, "there are no sequences");
+    return SB_OK;
+}
+
+sb_status estimate_record(const estimate_request *request, const draw_record *record,
+                          const double *f, sb_error *err)
+{
+    double *const log_p = cli_realloc(NULL, record->n_sequences, sizeof(*log_p));
+    for (size_t i = 0; i < record->n_sequences; i++)
+        log_p[i] = record->sequences[i].log_p;
+    curve_work work = {.request = request, .record = record, .f = f, .log_p = log_p};
+    const sb_status status =
+        record->method == SB_METHOD_BEAM ? estimate_beam(&work, err) : estimate_nested(&work, err);
+    free(log_p);
+    return status;
+}
