@@ -14,17 +14,17 @@ x(m, k) = is(m, k) ? column(13) : NaN
 panel(i) = sprintf("set lmargin at screen %.4f; set rmargin at screen %.4f", 0.06 + 0.322 * i, 0.34 + 0.322 * i)
 
 stats data skip 1 using 8 nooutput
-top = ceil(STATS_max / 10) * 10
+top = ceil(STATS_max / 5) * 5
 stats data skip 1 using 6 nooutput
-bottom = floor(STATS_min / 10) * 10
+bottom = floor(STATS_min / 5) * 5
 stats data skip 1 using 13 nooutput
-left = floor(STATS_min * 10 - 0.2) / 10.0
-right = ceil(STATS_max * 10 + 0.2) / 10.0
+left = floor(STATS_min * 10) / 10.0
+right = ceil(STATS_max * 10) / 10.0
 
 set multiplot
 set tmargin at screen 0.83
 set bmargin at screen 0.13
-set xrange [left < 0 ? 0 : left:right > 1 ? 1 : right]
+set xrange [left:right]
 set yrange [bottom:top]
 set xtics 0.2 offset 0,0.4
 set format x "%.1f"
