@@ -112,7 +112,7 @@ for sentence in "${sentences[@]}"; do
         done
     done
     units+=("$work/beam-$sentence")
-    unit "beam-$sentence" $((${#grid[@]} * most / 300 + 1)) beam "$sentence"
+    unit "beam-$sentence" $((${#grid[@]} * most / 600 + 1)) beam "$sentence"
 done
 
 # of_f FILE...: the lines for $f, the sentence by its number in the data, a curve after the other.
