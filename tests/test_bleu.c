@@ -100,7 +100,7 @@ static size_t for_each_row(const char *name, void (*check)(char **fields))
 
 static sb_tokenizer find_tokenizer(const char *name)
 {
-    sb_tokenizer t = SB_TOKENIZE_13A;
+    sb_tokenizer t = SB_TOKENIZER_13A;
     while (strcmp(sb_tokenizer_name(t), name) != 0)
         t++;
     return t;
@@ -112,7 +112,7 @@ static sb_bleu_config read_config(char **fields)
     sb_bleu_config config;
     sb_bleu_config_default(&config);
     config.tokenizer = find_tokenizer(fields[0]);
-    config.smoothing = SB_SMOOTH_NONE;
+    config.smoothing = SB_SMOOTHING_NONE;
     while (strcmp(sb_smoothing_name(config.smoothing), fields[1]) != 0)
         config.smoothing++;
     if (strcmp(fields[2], "default") != 0)
@@ -122,7 +122,7 @@ static sb_bleu_config read_config(char **fields)
 
 static bool is_offered(const sb_bleu_config *config)
 {
-    return config->tokenizer != SB_TOKENIZE_INTL || unicode_is_present();
+    return config->tokenizer != SB_TOKENIZER_INTL || unicode_is_present();
 }
 
 static void check_near(double x, const char *expected)
@@ -157,7 +157,7 @@ static void check_corpus(char **fields)
         sb_bleu_counts counts;
         assert_int_equal(
             sb_bleu_count(references, set->hypotheses[i], set->sizes[i], &counts, NULL), SB_OK);
-        sb_bleu_add(&sum, &counts);
+        sb_bleu_counts_add(&sum, &counts);
         sb_bleu_references_close(references);
         n_refs = i == 0 || n == n_refs ? n : 0;
     }
@@ -229,7 +229,7 @@ static void unescape(char *text)
 static void check_tokens(char **fields)
 {
     const sb_tokenizer tokenizer = find_tokenizer(fields[0]);
-    if (tokenizer == SB_TOKENIZE_INTL && !unicode_is_present())
+    if (tokenizer == SB_TOKENIZER_INTL && !unicode_is_present())
         return;
     char *words;
     unescape(fields[1]);
@@ -258,17 +258,17 @@ static void expect_words(sb_tokenizer tokenizer, const char *text, size_t size,
 static void test_malformed(void **state)
 {
     (void)state;
-    expect_words(SB_TOKENIZE_13A, "a\xff.b", 4, "a\xef\xbf\xbd . b");
-    expect_words(SB_TOKENIZE_CHAR, "\xe2\x82", 2, "\xef\xbf\xbd \xef\xbf\xbd");
-    expect_words(SB_TOKENIZE_NONE, "a\0b c", 5,
+    expect_words(SB_TOKENIZER_13A, "a\xff.b", 4, "a\xef\xbf\xbd . b");
+    expect_words(SB_TOKENIZER_CHAR, "\xe2\x82", 2, "\xef\xbf\xbd \xef\xbf\xbd");
+    expect_words(SB_TOKENIZER_NONE, "a\0b c", 5,
                  "a\xef\xbf\xbd"
                  "b c");
-    expect_words(SB_TOKENIZE_NONE, "\xc2\xa0\xc2", 3, "\xef\xbf\xbd");
-    expect_words(SB_TOKENIZE_NONE, "x \xed\xa0\x80 ", 6, "x \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
-    expect_words(SB_TOKENIZE_13A, NULL, 0, "");
-    expect_words(SB_TOKENIZE_CHAR, NULL, 0, "");
+    expect_words(SB_TOKENIZER_NONE, "\xc2\xa0\xc2", 3, "\xef\xbf\xbd");
+    expect_words(SB_TOKENIZER_NONE, "x \xed\xa0\x80 ", 6, "x \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+    expect_words(SB_TOKENIZER_13A, NULL, 0, "");
+    expect_words(SB_TOKENIZER_CHAR, NULL, 0, "");
     if (unicode_is_present())
-        expect_words(SB_TOKENIZE_INTL, "a\xff.b", 4, "a \xef\xbf\xbd . b");
+        expect_words(SB_TOKENIZER_INTL, "a\xff.b", 4, "a \xef\xbf\xbd . b");
 }
 
 /* By hand: the hypothesis has 7 words, the references 6 and 8; equally near, the shorter counts.
@@ -280,7 +280,7 @@ static void test_by_hand(void **state)
     const char *const hypothesis = "the the the cat cat on dog";
     sb_bleu_config config;
     sb_bleu_config_default(&config);
-    config.smoothing = SB_SMOOTH_ADD_K;
+    config.smoothing = SB_SMOOTHING_ADD_K;
     sb_bleu_references *references;
     assert_int_equal(sb_bleu_references_open(&references, &config, texts, 2, NULL), SB_OK);
     sb_bleu_counts counts;
@@ -302,7 +302,7 @@ static void test_by_hand(void **state)
 static void test_names(void **state)
 {
     (void)state;
-    assert_string_equal(sb_tokenizer_name(SB_TOKENIZE_13A), "13a");
+    assert_string_equal(sb_tokenizer_name(SB_TOKENIZER_13A), "13a");
     assert_null(sb_tokenizer_name((sb_tokenizer)4));
     assert_null(sb_smoothing_name((sb_smoothing)4));
     assert_null(sb_smoothing_name((sb_smoothing)-1));
@@ -349,7 +349,7 @@ static void test_refusals(void **state)
     sb_bleu_config_default(&config);
     config.smooth_value = 0.5;
     check_refused(&config, "belongs to floor and add-k: the smoothing is exp");
-    config.smoothing = SB_SMOOTH_FLOOR;
+    config.smoothing = SB_SMOOTHING_FLOOR;
     assert_int_equal(sb_bleu_config_check(&config, NULL), SB_OK);
     config.smooth_value = -0.1;
     check_refused(&config, "at least 0, not -0.1");
@@ -357,9 +357,36 @@ static void test_refusals(void **state)
     check_refused(&config, "finite");
     if (!unicode_is_present()) {
         sb_bleu_config_default(&config);
-        config.tokenizer = SB_TOKENIZE_INTL;
+        config.tokenizer = SB_TOKENIZER_INTL;
         check_refused(&config, "needs utf8proc");
     }
+}
+
+static void test_missing_arguments(void **state)
+{
+    (void)state;
+    const sb_text text = {"a", 1}, none = {NULL, 1};
+    sb_bleu_references *references = NULL;
+    sb_bleu_config config;
+    sb_diversity diversity;
+    char *words;
+    sb_bleu_config_default(&config);
+    assert_int_equal(sb_bleu_config_check(NULL, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_bleu_references_open(NULL, &config, &text, 1, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_bleu_references_open(&references, &config, NULL, 1, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_bleu_references_open(&references, &config, &none, 1, NULL),
+                     SB_ERR_ARGUMENT);
+    assert_int_equal(sb_bleu_references_open(&references, &config, &text, 1, NULL), SB_OK);
+    assert_int_equal(sb_bleu_count(references, "a", 1, NULL, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_bleu_sentence(references, "a", 1, NULL, NULL), SB_ERR_ARGUMENT);
+    sb_bleu_references_close(references);
+    assert_int_equal(sb_tokenize(config.tokenizer, "a", 1, NULL, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_tokenize(config.tokenizer, NULL, 1, &words, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_tokenize(config.tokenizer, NULL, 0, &words, NULL), SB_OK);
+    sb_free(words);
+    assert_int_equal(sb_diversity_compute(config.tokenizer, NULL, 1, &diversity, NULL),
+                     SB_ERR_ARGUMENT);
+    assert_int_equal(sb_diversity_compute(config.tokenizer, &text, 1, NULL, NULL), SB_ERR_ARGUMENT);
 }
 
 /* Fails each allocation of a whole computation in turn. */
@@ -370,8 +397,8 @@ static void test_memory(void **state)
     sb_bleu_config config;
     sb_bleu_config_default(&config);
     if (unicode_is_present())
-        config.tokenizer = SB_TOKENIZE_INTL;
-    for (int tokenizers = 0; tokenizers < 2; tokenizers++, config.tokenizer = SB_TOKENIZE_13A) {
+        config.tokenizer = SB_TOKENIZER_INTL;
+    for (int tokenizers = 0; tokenizers < 2; tokenizers++, config.tokenizer = SB_TOKENIZER_13A) {
         bool failed = true;
         for (long at = 1; failed; at++) {
             sb_bleu_references *references = NULL;
@@ -401,7 +428,8 @@ int main(void)
         cmocka_unit_test(test_corpora),  cmocka_unit_test(test_sentences),
         cmocka_unit_test(test_tokens),   cmocka_unit_test(test_malformed),
         cmocka_unit_test(test_by_hand),  cmocka_unit_test(test_names),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_missing_arguments),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, open_corpora, close_corpora);
 }

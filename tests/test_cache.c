@@ -450,6 +450,38 @@ static void models_without_states_are_refused(void **state)
     assert_null(none);
 }
 
+/* The two functions check what they are given: here a step of one row was taken, or none. */
+static void sessions_check_states(void **state)
+{
+    (void)state;
+    sb_model *const model = open_json(small_chain), *const other = counted_model(false);
+    sb_session *session;
+    double row[64];
+    char saved[64];
+    const int32_t none = -1, first = 0;
+    assert_int_equal(sb_session_open(&session, model, 1, NULL), SB_OK);
+    assert_true(sb_session_state_size(session) <= sizeof saved);
+    assert_true(sb_model_get_info(model)->vocab_size <= 64);
+    assert_int_equal(sb_session_begin(session, 0, "", 0, NULL), SB_OK);
+    assert_int_equal(sb_session_save(session, 0, saved, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_step(session, 1, &none, &none, &first, row, NULL), SB_OK);
+    assert_int_equal(sb_session_save(session, 1, saved, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_save(session, -1, saved, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_save(session, 0, NULL, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_save(session, 0, saved, NULL), SB_OK);
+    assert_int_equal(sb_session_restore(session, -1, saved, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_restore(session, 1, NULL, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_restore(session, 0, saved, NULL), SB_OK);
+    assert_int_equal(sb_session_save(session, 0, saved, NULL), SB_ERR_ARGUMENT); /* no row now */
+    sb_session_close(session);
+    assert_int_equal(sb_session_open(&session, other, 1, NULL), SB_OK);
+    assert_int_equal(sb_session_save(session, 0, saved, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_restore(session, 1, saved, NULL), SB_ERR_ARGUMENT);
+    sb_session_close(session);
+    sb_model_close(other);
+    sb_model_close(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -464,6 +496,7 @@ int main(void)
         cmocka_unit_test(a_failing_step_ends_the_work),
         cmocka_unit_test(memory_that_runs_out_is_an_error),
         cmocka_unit_test(models_without_states_are_refused),
+        cmocka_unit_test(sessions_check_states),
     };
     return cmocka_run_group_tests_name("cache", tests, NULL, NULL);
 }

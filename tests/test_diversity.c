@@ -21,19 +21,19 @@ typedef struct example {
 
 static const example examples[] = {
     /* 9 words, 5 of them distinct; 7 pairs, all but one "a b" distinct; 5 triples; 3 of four. */
-    {SB_TOKENIZE_NONE, {"a b c a", "a b d e b"}, {5.0 / 9, 6.0 / 7, 1, 1}},
+    {SB_TOKENIZER_NONE, {"a b c a", "a b d e b"}, {5.0 / 9, 6.0 / 7, 1, 1}},
     /* The same text k times: 1 / k. */
-    {SB_TOKENIZE_NONE, {"w x y z", "w x y z", "w x y z"}, {1.0 / 3, 1.0 / 3, 1.0 / 3, 1.0 / 3}},
+    {SB_TOKENIZER_NONE, {"w x y z", "w x y z", "w x y z"}, {1.0 / 3, 1.0 / 3, 1.0 / 3, 1.0 / 3}},
     /* One text: only its own repetitions count. No n-gram goes across texts. */
-    {SB_TOKENIZE_NONE, {"a a a a a"}, {1.0 / 5, 1.0 / 4, 1.0 / 3, 1.0 / 2}},
-    {SB_TOKENIZE_NONE, {"p q", "q p"}, {2.0 / 4, 1, NAN, NAN}},
-    {SB_TOKENIZE_NONE, {"p", "q", "p"}, {2.0 / 3, NAN, NAN, NAN}},
-    {SB_TOKENIZE_NONE, {"", "a b c", "   "}, {1, 1, 1, NAN}},
-    {SB_TOKENIZE_NONE, {"", ""}, {NAN, NAN, NAN, NAN}},
-    {SB_TOKENIZE_NONE, {NULL}, {NAN, NAN, NAN, NAN}},
+    {SB_TOKENIZER_NONE, {"a a a a a"}, {1.0 / 5, 1.0 / 4, 1.0 / 3, 1.0 / 2}},
+    {SB_TOKENIZER_NONE, {"p q", "q p"}, {2.0 / 4, 1, NAN, NAN}},
+    {SB_TOKENIZER_NONE, {"p", "q", "p"}, {2.0 / 3, NAN, NAN, NAN}},
+    {SB_TOKENIZER_NONE, {"", "a b c", "   "}, {1, 1, 1, NAN}},
+    {SB_TOKENIZER_NONE, {"", ""}, {NAN, NAN, NAN, NAN}},
+    {SB_TOKENIZER_NONE, {NULL}, {NAN, NAN, NAN, NAN}},
     /* The tokeniser decides what a word is: "oui", "," and "." here. */
-    {SB_TOKENIZE_13A, {"oui, oui.", "oui."}, {3.0 / 6, 3.0 / 4, 1, 1}},
-    {SB_TOKENIZE_CHAR, {"aab", "a b"}, {2.0 / 5, 2.0 / 3, 1, NAN}},
+    {SB_TOKENIZER_13A, {"oui, oui.", "oui."}, {3.0 / 6, 3.0 / 4, 1, 1}},
+    {SB_TOKENIZER_CHAR, {"aab", "a b"}, {2.0 / 5, 2.0 / 3, 1, NAN}},
 };
 
 static void check_same(double x, double expected)
@@ -77,9 +77,9 @@ static void test_many(void **state)
         size += (size_t)snprintf(text + size, sizeof text - size, "%d ", i);
     const sb_text texts[] = {{text, size}, {text, size}};
     sb_diversity diversity;
-    assert_int_equal(sb_diversity_compute(SB_TOKENIZE_NONE, texts, 1, &diversity, NULL), SB_OK);
+    assert_int_equal(sb_diversity_compute(SB_TOKENIZER_NONE, texts, 1, &diversity, NULL), SB_OK);
     check_same(diversity.mean, 1);
-    assert_int_equal(sb_diversity_compute(SB_TOKENIZE_NONE, texts, 2, &diversity, NULL), SB_OK);
+    assert_int_equal(sb_diversity_compute(SB_TOKENIZER_NONE, texts, 2, &diversity, NULL), SB_OK);
     for (int order = 0; order < SB_NGRAM_ORDERS; order++)
         check_same(diversity.d[order], 0.5);
 }

@@ -149,6 +149,8 @@ static void test_refusals(void **state)
         {HEAD "\"kappa\":1}", "\"sequences\" is missing"},
         {HEAD "\"sequences\":{}}", "\"sequences\" is not an array"},
         {HEAD "\"sequences\":[1,2]}", "there are 2 sequences, but \"k\" is 1"},
+        {HEAD "\"sequences\":[]}",
+         "there are 0 sequences, but \"k\" is 1 and \"exhausted\" is not"},
         {HEAD "\"sequences\":[1]}", "sequence 1: not an object"},
         {HEAD "\"sequences\":[{\"text\":1}]}", "sequence 1: \"text\" is not a string"},
         {HEAD "\"sequences\":[{}]}", "sequence 1: \"tokens\" is missing"},

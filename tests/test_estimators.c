@@ -344,6 +344,12 @@ static void test_refusals(void **state)
     assert_refused(SB_ESTIMATOR_MC, 1e200, -1, 2, 0, "the estimate is larger than a double");
     const double f[] = {1, 2}, log_p[] = {-1, -2};
     sb_estimate estimate;
+    assert_int_equal(sb_estimate_compute(SB_ESTIMATOR_SBS, NULL, log_p, 2, -3, &estimate, NULL),
+                     SB_ERR_ARGUMENT);
+    assert_int_equal(sb_estimate_compute(SB_ESTIMATOR_BEAM, f, NULL, 2, -3, &estimate, NULL),
+                     SB_ERR_ARGUMENT);
+    assert_int_equal(sb_estimate_compute(SB_ESTIMATOR_MC, f, NULL, 2, -3, NULL, NULL),
+                     SB_ERR_ARGUMENT);
     alloc_fail_at(1);
     assert_int_equal(sb_estimate_compute(SB_ESTIMATOR_SBS, f, log_p, 2, -3, &estimate, NULL),
                      SB_ERR_MEMORY);

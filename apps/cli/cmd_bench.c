@@ -70,10 +70,8 @@ void bench_write_machine(output *out, int32_t threads)
 
 void bench_write_numbers(output *out, const bench_number *numbers, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        output_key(out, numbers[i].key);
-        output_json_number(out, numbers[i].value);
-    }
+    for (size_t i = 0; i < n; i++)
+        output_key_number(out, numbers[i].key, numbers[i].value);
 }
 
 /* --- the command line --- */

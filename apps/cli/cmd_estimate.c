@@ -11,32 +11,40 @@
 #include "cli/estimate.h"
 #include "common/bleu_options.h"
 #include "common/cli.h"
+#include "common/number.h"
 #include "common/options.h"
 
 enum {
     ESTIMATE_F,
     ESTIMATE_VALUES,
     ESTIMATE_REF,
-    ESTIMATE_BLEU, /* three of them */
-    ESTIMATE_SACRIFICE = ESTIMATE_BLEU + 3,
+    ESTIMATE_SACRIFICE,
     ESTIMATE_CURVE,
     ESTIMATE_SUMMARY,
-    ESTIMATE_TRUTH
+    ESTIMATE_TRUTH,
+    ESTIMATE_BLEU /* and what follows */
 };
 
 static const option estimate_options[] = {
-    {"f", 0, FUNCTION_NAMES,
-     "what is averaged: sentence BLEU (0 to 100), minus log p, or the number of tokens"},
-    {"values", 0, "FILE", "or these numbers, one a line for each sequence, in the order drawn"},
-    {"ref", 0, "FILE",
-     "references of --f bleu: those of stream N on line N + 1, alternatives between tabs; may be "
-     "repeated"},
+    [ESTIMATE_F] =
+        {"f", 0, FUNCTION_NAMES,
+         "what is averaged: sentence BLEU (0 to 100), minus log p, or the number of tokens"},
+    [ESTIMATE_VALUES] = {"values", 0, "FILE",
+                         "or these numbers, one a line for each sequence, in the order drawn"},
+    [ESTIMATE_REF] = {"ref", 0, "FILE",
+                      "references of --f bleu: those of stream N on line N + 1, alternatives "
+                      "between tabs; may be "
+                      "repeated"},
+    [ESTIMATE_SACRIFICE] =
+        {"sacrifice", 0, NULL,
+         "take the k-th sample for kappa and estimate from the k - 1 before it (sbs)"},
+    [ESTIMATE_CURVE] = {"curve", 0, "A..B",
+                        "estimates at every k from A to B, from the first k of each draw"},
+    [ESTIMATE_SUMMARY] = {"summary", 0, NULL,
+                          "reduce the draws: mean, 95 % range, and bias and RMSE with --truth"},
+    [ESTIMATE_TRUTH] = {"truth", 0, "X|exact",
+                        "the expectation, or exact: by enumeration of the model (small ones)"},
     BLEU_OPTIONS,
-    {"sacrifice", 0, NULL,
-     "take the k-th sample for kappa and estimate from the k - 1 before it (sbs)"},
-    {"curve", 0, "A..B", "estimates at every k from A to B, from the first k of each draw"},
-    {"summary", 0, NULL, "reduce the draws: mean, 95 % range, and bias and RMSE with --truth"},
-    {"truth", 0, "X|exact", "the expectation, or exact: by enumeration of the model (small ones)"},
     {0},
 };
 
@@ -115,9 +123,7 @@ static int parse_option(estimate_work *work, int i, const char *value)
 
 static int parse_truth(estimate_work *work)
 {
-    char *rest;
-    work->truth.value = strtod(work->truth_text, &rest);
-    if (rest == work->truth_text || *rest != '\0' || !isfinite(work->truth.value))
+    if (!number_parse(work->truth_text, strlen(work->truth_text), &work->truth.value))
         return cli_usage("estimate", "--truth takes a number, or exact, not '%s'",
                          work->truth_text);
     return EXIT_FINE;
@@ -155,24 +161,18 @@ static int check_options(estimate_work *work, const options *parsed)
 
 /* --- the work --- */
 
-static void put_number(output *out, const char *key, double x)
-{
-    output_key(out, key);
-    output_json_number(out, x);
-}
-
 static void put_line(output *out, const draw_record *record, sb_estimator estimator, int32_t k,
                      const sb_estimate *estimate)
 {
     output_format(out, "{\"stream\":%" PRIu64, record->stream);
-    put_number(out, "temperature", record->temperature);
+    output_key_number(out, "temperature", record->temperature);
     output_format(out, ",\"draw\":%" PRIu64 ",\"estimator\":\"%s\",\"k\":%d", record->draw,
                   sb_estimator_name(estimator), (int)k);
-    put_number(out, "estimate", estimate->value);
-    put_number(out, "se", estimate->se);
-    put_number(out, "ess", estimate->ess);
-    put_number(out, "mc_equivalent", estimate->mc_equivalent);
-    put_number(out, "weight_sum", estimate->weight_sum);
+    output_key_number(out, "estimate", estimate->value);
+    output_key_number(out, "se", estimate->se);
+    output_key_number(out, "ess", estimate->ess);
+    output_key_number(out, "mc_equivalent", estimate->mc_equivalent);
+    output_key_number(out, "weight_sum", estimate->weight_sum);
     output_text(out, "}\n");
 }
 

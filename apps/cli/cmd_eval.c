@@ -23,14 +23,15 @@ static const option own_options[] = {
 
 static const option_spec eval_spec = {
     .command = "eval",
-    .synopsis = "[--ref FILE]... [OPTION...] < DRAWS",
+    .synopsis = "[--ref FILE]... [OPTION...] < DRAWS\n"
+                "       sbeam eval --hyp FILE --ref FILE... [OPTION...]",
     .about = "Reads draws (JSON lines of sbeam draw) from standard input and writes, for each\n"
              "method, k, temperature and strength, the least, mean and largest sentence BLEU\n"
              "and the n-gram diversity of the k sequences, averaged over inputs. A draw's\n"
              "references are line stream + 1 of each FILE; without --ref there is no BLEU.\n"
-             "With --hyp it scores plain text, a segment a line, as sacreBLEU does.\n"
-             "Text is the default format with --hyp; for draws it is jsonl.\n",
+             "With --hyp it scores plain text, a segment a line, as sacreBLEU does.\n",
     .formats = "text|jsonl",
+    .format_default = "jsonl, with --hyp text",
     .own = own_options,
 };
 

@@ -217,8 +217,7 @@ static void put_record(output *out, const score_item *item)
     output_json_string(out, record->output, record->output_size);
     output_key(out, "tokens");
     output_json_tokens(out, record->tokens, record->n_tokens);
-    output_key(out, "log_p");
-    output_json_number(out, sum);
+    output_key_number(out, "log_p", sum);
     output_key(out, "token_log_p");
     output_char(out, '[');
     for (int32_t i = 0; i < item->n_scored; i++) {

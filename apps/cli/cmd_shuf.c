@@ -195,10 +195,8 @@ static void put_item(output *out, int format, const sb_topk_item *item, const ke
         output_unsigned(out, item->index + 1);
         output_key(out, "text");
         output_json_string(out, line->text, line->size);
-        for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-            output_key(out, names[i]);
-            output_json_number(out, numbers[i]);
-        }
+        for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+            output_key_number(out, names[i], numbers[i]);
         output_key(out, "seed");
         output_unsigned(out, seed);
         output_char(out, '}');

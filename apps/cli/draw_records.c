@@ -8,12 +8,6 @@
 #include "cli/draw_writer.h"
 #include "common/cli.h"
 
-static void put_number_key(output *out, const char *key, double x)
-{
-    output_key(out, key);
-    output_json_number(out, x);
-}
-
 static void put_unsigned_key(output *out, const char *key, uint64_t n)
 {
     output_key(out, key);
@@ -118,10 +112,10 @@ static sb_status put_sequence(draw_writer *writer, const sb_sequence *sequence, 
     sb_free(text);
     output_key(out, "tokens");
     output_json_tokens(out, sequence->tokens, sequence->n_tokens);
-    put_number_key(out, "log_p", sequence->log_p);
-    put_number_key(out, "log_p_model", sequence->log_p_model);
-    put_number_key(out, "g", sequence->g);
-    put_number_key(out, "log_weight", sequence->log_weight);
+    output_key_number(out, "log_p", sequence->log_p);
+    output_key_number(out, "log_p_model", sequence->log_p_model);
+    output_key_number(out, "g", sequence->g);
+    output_key_number(out, "log_weight", sequence->log_weight);
     put_word_key(out, "end", sb_end_name(sequence->end));
     output_char(out, '}');
     return SB_OK;
@@ -139,13 +133,13 @@ sb_status draw_write_jsonl(draw_writer *writer, const sb_input *input, const sb_
     output_json_string(out, input->text, input->size);
     put_word_key(out, "method", sb_method_name(result->method));
     put_unsigned_key(out, "k", (uint64_t)result->k);
-    put_number_key(out, "temperature", result->temperature);
+    output_key_number(out, "temperature", result->temperature);
     output_bytes(out, writer->settings.data, writer->settings.size);
     put_unsigned_key(out, "seed", result->seed);
-    put_number_key(out, "kappa", result->kappa);
+    output_key_number(out, "kappa", result->kappa);
     output_key(out, "exhausted");
     output_json_bool(out, result->exhausted);
-    put_number_key(out, "log_p_draw", result->log_p_draw);
+    output_key_number(out, "log_p_draw", result->log_p_draw);
     put_unsigned_key(out, "model_rows", result->model_rows);
     if (result->method == SB_METHOD_REJECT) {
         output_key(out, "complete");

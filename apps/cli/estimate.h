@@ -82,7 +82,7 @@ typedef struct estimate_request {
     void *user;
 } estimate_request;
 
-/* Whether there is an estimator for the draw, and the draw is whole. */
+/* Whether there is an estimator for the draw, and something to estimate from. */
 sb_status estimate_record_check(const draw_record *record, sb_error *err);
 /* The estimates of a draw that was checked, with f of each sequence. */
 sb_status estimate_record(const estimate_request *request, const draw_record *record,

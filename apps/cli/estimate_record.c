@@ -120,7 +120,9 @@ static const char *why_not(sb_method method)
     switch (method) {
     case SB_METHOD_REJECT:
         return "its draws have no kappa; method sbs draws by the same law and has one";
-    case SB_METHOD_RESAMPLE: return "its draws do not follow the model's law";
+    case SB_METHOD_RESAMPLE:
+    case SB_METHOD_COMMIT:
+    case SB_METHOD_BEAM_SAMPLE: return "its draws do not follow the model's law";
     case SB_METHOD_DIVERSE: return "its sequences are chosen to be unlike, not by the model's law";
     default: return "nothing is known of its law";
     }
@@ -132,12 +134,6 @@ sb_status estimate_record_check(const draw_record *record, sb_error *err)
     case SB_METHOD_SBS:
     case SB_METHOD_EXPLICIT:
     case SB_METHOD_SAMPLE:
-        if (record->n_sequences < (size_t)record->k && !is_exhausted(record))
-            return sb_error_set(err, SB_ERR_INPUT,
-                                "there are %zu sequences, but \"k\" is %d and \"exhausted\" is not "
-                                "true",
-                                record->n_sequences, (int)record->k);
-        break;
     case SB_METHOD_BEAM: break;
     default:
         return sb_error_set(err, SB_ERR_INPUT, "there is no estimator for method %s: %s",

@@ -66,12 +66,6 @@ static double percentile(const double *sorted, size_t n, double share)
     return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
-static void put_number(output *out, const char *key, double x)
-{
-    output_key(out, key);
-    output_json_number(out, x);
-}
-
 static void put_group(output *out, const estimate_row *rows, size_t n, double truth, double *values)
 {
     double mean = 0, squares = 0;
@@ -83,14 +77,14 @@ static void put_group(output *out, const estimate_row *rows, size_t n, double tr
     }
     qsort(values, n, sizeof(*values), compare_numbers);
     output_format(out, "{\"stream\":%" PRIu64, rows->stream);
-    put_number(out, "temperature", rows->temperature);
+    output_key_number(out, "temperature", rows->temperature);
     output_format(out, ",\"estimator\":\"%s\",\"k\":%d,\"draws\":%zu",
                   sb_estimator_name(rows->estimator), (int)rows->k, n);
-    put_number(out, "mean", mean);
-    put_number(out, "p025", percentile(values, n, 0.025));
-    put_number(out, "p975", percentile(values, n, 0.975));
-    put_number(out, "bias", mean - truth);
-    put_number(out, "rmse", sqrt(squares));
+    output_key_number(out, "mean", mean);
+    output_key_number(out, "p025", percentile(values, n, 0.025));
+    output_key_number(out, "p975", percentile(values, n, 0.975));
+    output_key_number(out, "bias", mean - truth);
+    output_key_number(out, "rmse", sqrt(squares));
     output_text(out, "}\n");
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/estimate.h"
 #include "common/cli.h"
+#include "common/number.h"
 #include "common/utf.h"
 
 sb_status estimate_values_open(estimate_values *values, const char *path,
@@ -47,15 +48,11 @@ static sb_status read_value(estimate_values *values, double *f, sb_error *err)
         return sb_error_set(err, SB_ERR_INPUT,
                             "%s:%" PRIu64 ": the values end here, but there are more sequences",
                             reader->name, reader->number);
-    char *rest;
-    const double value = strtod(reader->line, &rest);
-    const bool is_number = rest != reader->line;
-    rest += strspn(rest, " \t\r");
-    if (!is_number || rest != reader->line + reader->size)
-        return refuse_value(reader, "not a number", err);
-    if (!isfinite(value))
+    while (reader->size > 0 && strchr(" \t\r", reader->line[reader->size - 1]) != NULL)
+        reader->line[--reader->size] = '\0';
+    const size_t blanks = strspn(reader->line, " \t");
+    if (!number_parse(reader->line + blanks, reader->size - blanks, f))
         return refuse_value(reader, "not a finite number", err);
-    *f = value;
     return SB_OK;
 }
 

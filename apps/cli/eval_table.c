@@ -15,14 +15,11 @@ static void put_record(output *out, const eval_setting *setting)
     output_format(out, "{\"method\":\"%s\",\"k\":%" PRId32 ",\"temperature\":",
                   sb_method_name(setting->method), setting->k);
     output_json_number(out, setting->temperature);
-    output_key(out, "strength");
-    output_json_number(out, setting->strength);
+    output_key_number(out, "strength", setting->strength);
     output_key(out, "inputs");
     output_unsigned(out, setting->n_inputs);
-    for (int v = 0; v < EVAL_VALUES; v++) {
-        output_key(out, keys[v]);
-        output_json_number(out, setting->values[v]);
-    }
+    for (int v = 0; v < EVAL_VALUES; v++)
+        output_key_number(out, keys[v], setting->values[v]);
     output_text(out, "}\n");
 }
 
@@ -40,7 +37,7 @@ static void put_row(output *out, const eval_setting *setting)
     char strength[16] = "-";
     if (!isnan(setting->strength))
         snprintf(strength, sizeof(strength), "%.4g", setting->strength);
-    output_format(out, "%-8s %4" PRId32 " %5.4g %8s %6" PRIu64, sb_method_name(setting->method),
+    output_format(out, "%-11s %3" PRId32 " %4.4g %8s %6" PRIu64, sb_method_name(setting->method),
                   setting->k, setting->temperature, strength, setting->n_inputs);
     for (int v = EVAL_BLEU_MIN; v <= EVAL_BLEU_MAX; v++)
         put_cell(out, 5, 1, setting->values[v]);
@@ -54,9 +51,9 @@ int eval_write_settings(const eval_setting *settings, size_t n, bool is_text)
 {
     output out = {0};
     if (is_text)
-        output_text(&out, "                                    "
+        output_text(&out, "                                     "
                           "----- BLEU ------ ------- diversity -------\n"
-                          "method      k     T strength inputs"
+                          "method        k    T strength inputs"
                           "   min  mean   max   d1   d2   d3   d4  mean\n");
     for (size_t i = 0; i < n; i++) {
         if (is_text)

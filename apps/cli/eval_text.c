@@ -46,7 +46,7 @@ static sb_status score_line(text_work *work, sb_error *err)
     sb_bleu_references_close(references);
     if (status != SB_OK)
         return status;
-    sb_bleu_add(&work->corpus, &counts);
+    sb_bleu_counts_add(&work->corpus, &counts);
     if (segment == 0)
         work->n_references = n;
     else if (n != work->n_references)
@@ -99,8 +99,7 @@ static void put_corpus(text_work *work)
     if (!work->options->is_text) {
         output_text(out, "{\"bleu\":");
         output_json_number(out, bleu.score);
-        output_key(out, "bp");
-        output_json_number(out, bleu.brevity_penalty);
+        output_key_number(out, "bp", bleu.brevity_penalty);
         output_format(out, ",\"signature\":\"%s\"}\n", signature);
         return;
     }

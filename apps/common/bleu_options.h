@@ -5,10 +5,13 @@
 #include "common/options.h"
 #include "sbeam/metric.h"
 
+#define BLEU_TOKENIZERS "13a|intl|char|none"
+#define BLEU_SMOOTHINGS "none|floor|add-k|exp"
+
 /* Three entries for a command's table of options. */
 #define BLEU_OPTIONS                                                                               \
-    {"tokenize", 0, "13a|intl|char|none", "how BLEU splits texts into words (default: 13a)"},      \
-        {"smooth", 0, "none|floor|add-k|exp", "how BLEU treats counts of zero (default: exp)"},    \
+    {"tokenize", 0, BLEU_TOKENIZERS, "how BLEU splits texts into words (default: 13a)"},           \
+        {"smooth", 0, BLEU_SMOOTHINGS, "how BLEU treats counts of zero (default: exp)"},           \
     {                                                                                              \
         "smooth-value", 0, "X", "the number of floor (default: 0.1) or add-k (default: 1)"         \
     }

@@ -111,6 +111,18 @@ static sb_status get_sequence(const json_t *object, draw_sequence *sequence, sb_
     return get_number_or_null(object, "g", &sequence->g, err);
 }
 
+/* Whether there may be fewer than k: all were found, or the method need not find so many. */
+static bool may_be_short(const draw_record *record)
+{
+    switch (record->method) {
+    case SB_METHOD_SBS:
+    case SB_METHOD_EXPLICIT: return record->exhausted;
+    case SB_METHOD_REJECT: return record->exhausted || !record->complete;
+    case SB_METHOD_SAMPLE: return false;
+    default: return true;
+    }
+}
+
 static sb_status get_sequences(const json_t *root, draw_record *record, sb_error *err)
 {
     const json_t *const array = find(root, "sequences", err);
@@ -122,6 +134,11 @@ static sb_status get_sequences(const json_t *root, draw_record *record, sb_error
     if (n > (size_t)record->k)
         return sb_error_set(err, SB_ERR_INPUT, "there are %zu sequences, but \"k\" is %d", n,
                             (int)record->k);
+    if (n < (size_t)record->k && !may_be_short(record))
+        return sb_error_set(
+            err, SB_ERR_INPUT,
+            "there are %zu sequences, but \"k\" is %d and \"exhausted\" is not true", n,
+            (int)record->k);
     record->sequences = calloc(n + 1, sizeof(*record->sequences));
     if (record->sequences == NULL)
         return sb_error_set(err, SB_ERR_MEMORY, "not enough memory");

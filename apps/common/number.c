@@ -215,3 +215,15 @@ size_t number_format(char *text, double x)
         length = format_slowly(body, x);
     return sign + length;
 }
+
+bool number_parse(const char *text, size_t size, double *x)
+{
+    char *end;
+    if (size == 0 || strspn(text, "0123456789.eE+-") != size)
+        return false;
+    const double value = strtod(text, &end);
+    if (end != text + size || !isfinite(value))
+        return false;
+    *x = value;
+    return true;
+}

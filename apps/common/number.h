@@ -2,6 +2,7 @@
 #ifndef COMMON_NUMBER_H
 #define COMMON_NUMBER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,5 +16,9 @@ size_t number_format(char *text, double x);
 
 /* The same for whole numbers. */
 size_t number_format_unsigned(char *text, uint64_t n);
+
+/* Reads the whole of a terminated text of `size` bytes: a decimal number, nothing before or after
+ * it. False for all else: hexadecimal, "inf", "nan", and what is too large for a double. */
+bool number_parse(const char *text, size_t size, double *x);
 
 #endif

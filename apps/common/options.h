@@ -30,11 +30,12 @@ typedef struct option {
 
 typedef struct option_spec {
     const char *command;
-    const char *synopsis; /* what follows "sbeam COMMAND" */
-    const char *about;    /* a paragraph or more */
-    const char *formats;  /* of -f, the first the default: "text|jsonl" */
-    const option *own;    /* ended by an entry without name */
-    bool takes_model;     /* -m, --pretokenized, --bpe-marker, --threads */
+    const char *synopsis;       /* what follows "sbeam COMMAND" */
+    const char *about;          /* a paragraph or more */
+    const char *formats;        /* of -f, the first the default: "text|jsonl" */
+    const char *format_default; /* what the help says of it; NULL: the first */
+    const option *own;          /* ended by an entry without name */
+    bool takes_model;           /* -m, --pretokenized, --bpe-marker, --threads */
     /* Which of the library's settings it takes; NULL: none. */
     bool (*takes)(const sb_option *setting);
 } option_spec;

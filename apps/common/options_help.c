@@ -151,8 +151,9 @@ int options_help(const option_spec *spec)
         put_options(&out, options_of_models);
     }
     char help[128];
-    snprintf(help, sizeof(help), "form of the output (default: %.*s)",
-             (int)strcspn(spec->formats, "|"), spec->formats);
+    const char *const first = spec->format_default != NULL ? spec->format_default : spec->formats;
+    snprintf(help, sizeof(help), "form of the output (default: %.*s)", (int)strcspn(first, "|"),
+             first);
     output_text(&out, "\nGeneral:\n");
     put_entry(&out, 'f', "format", spec->formats, help);
     put_entry(&out, 'h', "help", NULL, "this page");

@@ -189,6 +189,12 @@ void output_key(output *out, const char *key)
     out->size = (size_t)(p - out->data);
 }
 
+void output_key_number(output *out, const char *key, double x)
+{
+    output_key(out, key);
+    output_json_number(out, x);
+}
+
 bool output_flush(output *out)
 {
     size_t done = 0;

@@ -45,6 +45,7 @@ void output_json_number(output *out, double x);                      /* not fini
 void output_json_bool(output *out, bool value);
 void output_json_tokens(output *out, const int32_t *tokens, int32_t n);
 void output_key(output *out, const char *key);
+void output_key_number(output *out, const char *key, double x);
 
 /* Writes the buffer to standard output and empties it. Returns false after a message. */
 bool output_flush(output *out);

@@ -50,9 +50,10 @@ typedef struct sb_plan {
     int32_t batch; /* draws that travel together in a thread, 1 .. 4096; default 16 */
     /* Bytes for rows that were computed, kept by input and prefix over draws, temperatures and
      * threads, so that none is computed twice while there is room; default 0: none are kept. What
-     * is drawn stays the same. The model must have states (sb_model_has_states). */
+     * is drawn stays the same, to the bit where rows do not depend on the rows computed beside
+     * them. The model must have states (sb_model_has_states). */
     size_t cache_size;
-    sb_cache_stats *cache_stats; /* filled in at the end, or NULL */
+    sb_cache_stats *cache_stats; /* filled in at the end, unless the plan is refused; or NULL */
 } sb_plan;
 
 SB_API void sb_plan_default(sb_plan *plan);

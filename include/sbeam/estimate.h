@@ -15,7 +15,6 @@
 #ifndef SBEAM_ESTIMATE_H
 #define SBEAM_ESTIMATE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "sbeam/error.h"

@@ -26,17 +26,17 @@ extern "C" {
 enum { SB_NGRAM_ORDERS = 4 }; /* BLEU and diversity look at 1- to 4-grams */
 
 typedef enum sb_tokenizer {
-    SB_TOKENIZE_13A = 0,  /* mteval-v13a, the default */
-    SB_TOKENIZE_INTL = 1, /* mteval-v14 by Unicode classes; needs a build with utf8proc */
-    SB_TOKENIZE_CHAR = 2, /* every character is a word */
-    SB_TOKENIZE_NONE = 3  /* the text is tokenised already: words between blanks */
+    SB_TOKENIZER_13A = 0,  /* mteval-v13a, the default */
+    SB_TOKENIZER_INTL = 1, /* mteval-v14 by Unicode classes; needs a build with utf8proc */
+    SB_TOKENIZER_CHAR = 2, /* every character is a word */
+    SB_TOKENIZER_NONE = 3  /* the text is tokenised already: words between blanks */
 } sb_tokenizer;
 
 typedef enum sb_smoothing {
-    SB_SMOOTH_NONE = 0,
-    SB_SMOOTH_FLOOR = 1, /* value: what replaces a zero count, default 0.1 */
-    SB_SMOOTH_ADD_K = 2, /* value: what is added from order 2 on, default 1 */
-    SB_SMOOTH_EXP = 3    /* the default */
+    SB_SMOOTHING_NONE = 0,
+    SB_SMOOTHING_FLOOR = 1, /* value: what replaces a zero count, default 0.1 */
+    SB_SMOOTHING_ADD_K = 2, /* value: what is added from order 2 on, default 1 */
+    SB_SMOOTHING_EXP = 3    /* the default */
 } sb_smoothing;
 
 typedef struct sb_bleu_config {
@@ -88,7 +88,8 @@ typedef struct sb_bleu {
 
 SB_API sb_status sb_bleu_count(const sb_bleu_references *references, const char *hypothesis,
                                size_t size, sb_bleu_counts *counts, sb_error *err);
-SB_API void sb_bleu_add(sb_bleu_counts *sum, const sb_bleu_counts *counts);
+SB_API void sb_bleu_counts_add(sb_bleu_counts *sum, const sb_bleu_counts *counts);
+/* The config is one that sb_bleu_config_check accepts, here and in sb_bleu_signature. */
 SB_API void sb_bleu_score(const sb_bleu_counts *counts, const sb_bleu_config *config,
                           sb_bleu *bleu);
 /* Sentence BLEU: count and score in one, effective order on. */

@@ -148,11 +148,14 @@ SB_API sb_status sb_session_step(sb_session *session, int32_t n_rows, const int3
                                  const int32_t *token, const int32_t *input, void *rows,
                                  sb_error *err);
 SB_API bool sb_session_is_leaf(sb_session *session, int32_t row, int32_t token);
-/* Whether the model can save and restore the state of a row. */
+/* Whether the model can save and restore the state of a row; without, the last two are refused. */
 SB_API bool sb_model_has_states(const sb_model *model);
+/* Bytes of a state, which may be 0. */
 SB_API size_t sb_session_state_size(const sb_session *session);
+/* Writes the state of a row of the last step into `state`, the caller's, of so many bytes. */
 SB_API sb_status sb_session_save(const sb_session *session, int32_t row, void *state,
                                  sb_error *err);
+/* Makes these states (n_rows, state size) the rows of the last step: the next goes on from them. */
 SB_API sb_status sb_session_restore(sb_session *session, int32_t n_rows, const void *states,
                                     sb_error *err);
 

@@ -69,8 +69,7 @@ struct slot {
     size_t n_wanted, wanted_capacity;
     int32_t first_row, previous_first_row; /* of this slot in the decoder's rows */
     uint64_t model_rows;
-    struct logspace_total
-        pruned;     /* mass that was left off the beam, by those that draw without replacement */
+    struct logspace_total pruned; /* mass left off the beam, by the methods that merge */
     uint64_t count; /* nodes made (explicit) or entries finished (beam, finished leave) so far */
     /* reject */
     struct beam found;

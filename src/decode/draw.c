@@ -6,9 +6,6 @@
  * number of inputs. What a job gives does not depend on who does it or beside which others. */
 #include "sbeam/draw.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/status.h"
 #include "decode/cached_steps.h"
@@ -168,9 +165,10 @@ static int64_t rows_of_job(const sb_config *config)
     return (int64_t)config->k + (config->method == SB_METHOD_SBS && config->kappa ? 1 : 0);
 }
 
-static sb_status check_plan(const sb_model *model, const sb_config *config, struct pool *pool,
-                            sb_error *err)
+static sb_status check_plan(const struct pool *pool, sb_error *err)
 {
+    const sb_model *const model = pool->model;
+    const sb_config *const config = pool->config;
     const sb_plan *const plan = &pool->plan;
     if (plan->threads < 1 || plan->threads > MOST_THREADS)
         return status_fail(err, SB_ERR_ARGUMENT, "threads is %d; expected 1 to %d", plan->threads,
@@ -204,12 +202,18 @@ static sb_status check_plan(const sb_model *model, const sb_config *config, stru
         return status_fail(err, SB_ERR_ARGUMENT,
                            "min-len is %d, but the model gives sequences of at most %d tokens",
                            config->min_len, info->max_len);
-    pool->batch = plan->batch;
-    if (info->max_rows > 0 && (int64_t)info->max_rows / pool->batch < rows_of_job(config))
-        pool->batch = (int32_t)((int64_t)info->max_rows / rows_of_job(config));
-    if (pool->batch < 1)
-        pool->batch = 1; /* the decoder says why that is too much */
     return SB_OK;
+}
+
+/* The batch of the plan, or what the model has rows for. */
+static int32_t choose_batch(const struct pool *pool)
+{
+    const int64_t max_rows = sb_model_get_info(pool->model)->max_rows;
+    const int64_t needed = rows_of_job(pool->config);
+    int64_t batch = pool->plan.batch;
+    if (max_rows > 0 && max_rows / batch < needed)
+        batch = max_rows / needed;
+    return batch > 0 ? (int32_t)batch : 1; /* the decoder says why even that is too much */
 }
 
 /* A session tells how large the states are. */
@@ -224,6 +228,30 @@ static sb_status open_cache(struct pool *pool, sb_error *err)
     status = row_cache_open(&pool->cache, pool->plan.cache_size,
                             cached_steps_data_size(pool->model, session), err);
     sb_session_close(session);
+    return status;
+}
+
+static void close_pool(struct pool *pool)
+{
+    for (uint64_t i = 0; pool->ring != NULL && i < pool->ring_size; i++)
+        result_release(&pool->ring[i].result);
+    alloc_free(pool->ring);
+    row_cache_close(pool->cache);
+    pthread_cond_destroy(&pool->room);
+    pthread_mutex_destroy(&pool->lock);
+}
+
+static sb_status open_pool(struct pool *pool, sb_error *err)
+{
+    pool->jobs_per_input = pool->plan.n_draws * pool->plan.n_temperatures;
+    pool->batch = choose_batch(pool);
+    pool->ring_size = 4 * (uint64_t)pool->plan.threads * (uint64_t)pool->batch;
+    pool->ring = alloc_zeroed(pool->ring_size, sizeof *pool->ring);
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->room, NULL);
+    const sb_status status = pool->ring != NULL ? open_cache(pool, err) : status_no_memory(err);
+    if (status != SB_OK)
+        close_pool(pool);
     return status;
 }
 
@@ -271,33 +299,18 @@ sb_status sb_draw_all(const sb_model *model, const sb_config *config, const sb_p
     }
     sb_status status = sb_config_check(config, err);
     if (status == SB_OK)
-        status = check_plan(model, config, &pool, err);
+        status = check_plan(&pool, err);
+    if (status == SB_OK)
+        status = open_pool(&pool, err);
     if (status != SB_OK)
         return status;
-    pool.jobs_per_input = pool.plan.n_draws * pool.plan.n_temperatures;
-    pool.ring_size = 4 * (uint64_t)pool.plan.threads * (uint64_t)pool.batch;
-    pool.ring = alloc_zeroed(pool.ring_size, sizeof *pool.ring);
-    if (pool.ring == NULL)
-        return status_no_memory(err);
-    status = open_cache(&pool, err);
-    if (status != SB_OK) {
-        alloc_free(pool.ring);
-        return status;
-    }
-    pthread_mutex_init(&pool.lock, NULL);
-    pthread_cond_init(&pool.room, NULL);
     run_workers(&pool);
     end_readings(&pool);
-    pthread_cond_destroy(&pool.room);
-    pthread_mutex_destroy(&pool.lock);
-    for (uint64_t i = 0; i < pool.ring_size; i++)
-        result_release(&pool.ring[i].result);
-    alloc_free(pool.ring);
     if (pool.cache != NULL)
         pool.cached.used = row_cache_used(pool.cache);
-    row_cache_close(pool.cache);
     if (plan->cache_stats != NULL)
         *plan->cache_stats = pool.cached;
+    close_pool(&pool);
     if (pool.status != SB_OK)
         return status_fail(err, pool.status, "%s", pool.error.message);
     return SB_OK;

@@ -18,7 +18,7 @@ struct cached_row {
 
 struct row_cache {
     size_t data_size, n_rows, most_rows;
-    struct cached_row **buckets; /* (mask + 1), a power of two */
+    struct cached_row **buckets; /* (mask + 1), a power of two that grows with the rows */
     size_t mask;
     struct cached_row *oldest, *newest; /* what may be evicted */
     pthread_mutex_t lock;
@@ -32,13 +32,9 @@ sb_status row_cache_open(struct row_cache **cache, size_t size, size_t data_size
         return status_no_memory(err);
     /* A row costs its data, its header and up to two buckets. */
     const size_t row_size = sizeof(struct cached_row) + data_size + 2 * sizeof *c->buckets;
-    size_t n_buckets = 1;
     c->data_size = data_size;
     c->most_rows = size / row_size;
-    while (n_buckets < c->most_rows)
-        n_buckets *= 2;
-    c->mask = n_buckets - 1;
-    c->buckets = alloc_zeroed(n_buckets, sizeof *c->buckets);
+    c->buckets = alloc_zeroed(1, sizeof *c->buckets);
     if (c->buckets == NULL) {
         alloc_free(c);
         return status_no_memory(err);
@@ -84,6 +80,24 @@ static void insert(struct row_cache *cache, struct cached_row *row)
     struct cached_row **const bucket = bucket_of(cache, row->key);
     row->chain = *bucket;
     *bucket = row;
+}
+
+/* Twice the buckets; without memory for them, the chains grow instead. */
+static void grow_buckets(struct row_cache *cache)
+{
+    const size_t n_old = cache->mask + 1;
+    struct cached_row **const old = cache->buckets;
+    struct cached_row **const buckets = alloc_zeroed(2 * n_old, sizeof *buckets);
+    if (buckets == NULL)
+        return;
+    cache->buckets = buckets;
+    cache->mask = 2 * n_old - 1;
+    for (size_t i = 0; i < n_old; i++)
+        for (struct cached_row *row = old[i], *next; row != NULL; row = next) {
+            next = row->chain;
+            insert(cache, row);
+        }
+    alloc_free(old);
 }
 
 static void take_out(struct row_cache *cache, struct cached_row *row)
@@ -140,6 +154,8 @@ static struct claim claim_one(struct row_cache *cache, struct noise_node key)
     if (row == NULL)
         return (struct claim){CLAIM_ALONE, NULL};
     *row = (struct cached_row){.key = key, .state = ROW_PENDING, .n_claims = 1};
+    if (cache->n_rows > cache->mask + 1)
+        grow_buckets(cache);
     insert(cache, row);
     return (struct claim){CLAIM_OWN, row};
 }

@@ -6,6 +6,7 @@
 #include "sbeam/estimate.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -28,6 +29,9 @@ static sb_status check_arguments(sb_estimator estimator, const double *f, const 
         return status_fail(err, SB_ERR_ARGUMENT, "estimator %d does not exist", (int)estimator);
     if (n == 0)
         return status_fail(err, SB_ERR_ARGUMENT, "there is nothing to estimate from: n is 0");
+    if (f == NULL || (log_p == NULL && estimator != SB_ESTIMATOR_MC))
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_estimate_compute: values and their log-probabilities expected");
     const bool is_sbs = estimator == SB_ESTIMATOR_SBS || estimator == SB_ESTIMATOR_SBS_NORMALISED;
     if (is_sbs && (isnan(kappa) || kappa == INFINITY))
         return status_fail(err, SB_ERR_ARGUMENT, "kappa is %g: %s needs the threshold of its draw",
@@ -145,6 +149,8 @@ static sb_status compute_weighted(const double *f, const double *log_p, size_t n
 sb_status sb_estimate_compute(sb_estimator estimator, const double *f, const double *log_p,
                               size_t n, double kappa, sb_estimate *estimate, sb_error *err)
 {
+    if (estimate == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_estimate_compute: a place for it expected");
     sb_status status = check_arguments(estimator, f, log_p, n, kappa, err);
     if (status != SB_OK)
         return status;

@@ -27,10 +27,10 @@ static const struct {
     const char *name;
     double value; /* default; NaN: it takes none */
 } smoothings[] = {
-    [SB_SMOOTH_NONE] = {"none", NAN},
-    [SB_SMOOTH_FLOOR] = {"floor", 0.1},
-    [SB_SMOOTH_ADD_K] = {"add-k", 1},
-    [SB_SMOOTH_EXP] = {"exp", NAN},
+    [SB_SMOOTHING_NONE] = {"none", NAN},
+    [SB_SMOOTHING_FLOOR] = {"floor", 0.1},
+    [SB_SMOOTHING_ADD_K] = {"add-k", 1},
+    [SB_SMOOTHING_EXP] = {"exp", NAN},
 };
 
 const char *sb_smoothing_name(sb_smoothing smoothing)
@@ -42,11 +42,13 @@ const char *sb_smoothing_name(sb_smoothing smoothing)
 void sb_bleu_config_default(sb_bleu_config *config)
 {
     *config = (sb_bleu_config){
-        .tokenizer = SB_TOKENIZE_13A, .smoothing = SB_SMOOTH_EXP, .smooth_value = NAN};
+        .tokenizer = SB_TOKENIZER_13A, .smoothing = SB_SMOOTHING_EXP, .smooth_value = NAN};
 }
 
 sb_status sb_bleu_config_check(const sb_bleu_config *config, sb_error *err)
 {
+    if (config == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_bleu_config_check: a config expected");
     const sb_status status = tokenize_check(config->tokenizer, err);
     if (status != SB_OK)
         return status;
@@ -88,7 +90,7 @@ sb_status sb_bleu_references_open(sb_bleu_references **references, const sb_bleu
     sb_status status = sb_bleu_config_check(config, err);
     if (status != SB_OK)
         return status;
-    if (n == 0)
+    if (references == NULL || texts == NULL || n == 0)
         return status_fail(err, SB_ERR_ARGUMENT, "BLEU needs at least one reference");
     sb_bleu_references *const opened = alloc_zeroed(1, sizeof *opened);
     if (opened == NULL)
@@ -131,6 +133,9 @@ static uint64_t nearest_size(const sb_bleu_references *references, uint64_t size
 sb_status sb_bleu_count(const sb_bleu_references *references, const char *hypothesis, size_t size,
                         sb_bleu_counts *counts, sb_error *err)
 {
+    if (references == NULL || counts == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_bleu_count: references and a place for the counts expected");
     tokenize_text words = {0};
     sb_bleu_counts counted;
     sb_status status = tokenize(references->config.tokenizer, hypothesis, size, &words, err);
@@ -145,7 +150,7 @@ sb_status sb_bleu_count(const sb_bleu_references *references, const char *hypoth
     return SB_OK;
 }
 
-void sb_bleu_add(sb_bleu_counts *sum, const sb_bleu_counts *counts)
+void sb_bleu_counts_add(sb_bleu_counts *sum, const sb_bleu_counts *counts)
 {
     for (int n = 0; n < SB_NGRAM_ORDERS; n++) {
         sum->matches[n] += counts->matches[n];
@@ -170,17 +175,17 @@ static int compute_precisions(const sb_bleu_counts *counts, const sb_bleu_config
     const double value = smooth_value(config);
     double halving = 1; /* exp: each order without match counts half of the one before */
     for (int n = 0; n < SB_NGRAM_ORDERS; n++) {
-        const double added = config->smoothing == SB_SMOOTH_ADD_K && n > 0 ? value : 0;
+        const double added = config->smoothing == SB_SMOOTHING_ADD_K && n > 0 ? value : 0;
         const double matches = (double)counts->matches[n] + added;
         const double total = (double)counts->totals[n] + added;
         if (total == 0)
             return config->effective_order ? n : SB_NGRAM_ORDERS;
         if (matches > 0) {
             precisions[n] = 100 * matches / total;
-        } else if (config->smoothing == SB_SMOOTH_EXP) {
+        } else if (config->smoothing == SB_SMOOTHING_EXP) {
             halving *= 2;
             precisions[n] = 100 / (halving * total);
-        } else if (config->smoothing == SB_SMOOTH_FLOOR) {
+        } else if (config->smoothing == SB_SMOOTHING_FLOOR) {
             precisions[n] = 100 * value / total;
         }
     }
@@ -205,6 +210,8 @@ void sb_bleu_score(const sb_bleu_counts *counts, const sb_bleu_config *config, s
 sb_status sb_bleu_sentence(const sb_bleu_references *references, const char *hypothesis,
                            size_t size, sb_bleu *bleu, sb_error *err)
 {
+    if (bleu == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_bleu_sentence: a place for it expected");
     sb_bleu_counts counts;
     const sb_status status = sb_bleu_count(references, hypothesis, size, &counts, err);
     if (status != SB_OK)

@@ -2,6 +2,7 @@
  * over the number of all. */
 #include <math.h>
 
+#include "base/status.h"
 #include "metric/ngrams.h"
 #include "metric/tokenize.h"
 
@@ -24,6 +25,9 @@ static sb_diversity compute(const ngrams *grams)
 sb_status sb_diversity_compute(sb_tokenizer tokenizer, const sb_text *texts, size_t n,
                                sb_diversity *diversity, sb_error *err)
 {
+    if (diversity == NULL || (texts == NULL && n > 0))
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_diversity_compute: texts and a place for it expected");
     sb_status status = tokenize_check(tokenizer, err);
     ngrams grams;
     tokenize_text words = {0};

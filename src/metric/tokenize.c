@@ -18,10 +18,10 @@
 #include "text/utf8.h"
 
 static const char *const names[] = {
-    [SB_TOKENIZE_13A] = "13a",
-    [SB_TOKENIZE_INTL] = "intl",
-    [SB_TOKENIZE_CHAR] = "char",
-    [SB_TOKENIZE_NONE] = "none",
+    [SB_TOKENIZER_13A] = "13a",
+    [SB_TOKENIZER_INTL] = "intl",
+    [SB_TOKENIZER_CHAR] = "char",
+    [SB_TOKENIZER_NONE] = "none",
 };
 
 const char *sb_tokenizer_name(sb_tokenizer tokenizer)
@@ -33,7 +33,7 @@ sb_status tokenize_check(sb_tokenizer tokenizer, sb_error *err)
 {
     if (sb_tokenizer_name(tokenizer) == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "%d is no tokenizer", (int)tokenizer);
-    if (tokenizer == SB_TOKENIZE_INTL && !unicode_is_present())
+    if (tokenizer == SB_TOKENIZER_INTL && !unicode_is_present())
         return status_fail(err, SB_ERR_ARGUMENT,
                            "the tokenizer intl needs utf8proc, which this build of sbeam is "
                            "without");
@@ -239,13 +239,15 @@ sb_status tokenize(sb_tokenizer tokenizer, const char *text, size_t size, tokeni
     sb_status status = tokenize_check(tokenizer, err);
     if (status != SB_OK)
         return status;
+    if (text == NULL && size > 0)
+        return status_fail(err, SB_ERR_ARGUMENT, "a text of %zu bytes is NULL", size);
     status = copy_text(text, size, &spare);
-    if (status == SB_OK && tokenizer == SB_TOKENIZE_13A)
+    if (status == SB_OK && tokenizer == SB_TOKENIZER_13A)
         status = tokenize_13a(&spare, out);
-    if (status == SB_OK && tokenizer == SB_TOKENIZE_INTL)
+    if (status == SB_OK && tokenizer == SB_TOKENIZER_INTL)
         status = tokenize_intl(&spare, out);
     if (status == SB_OK)
-        status = join_words(&spare, tokenizer == SB_TOKENIZE_CHAR, out);
+        status = join_words(&spare, tokenizer == SB_TOKENIZER_CHAR, out);
     tokenize_free(&spare);
     return status == SB_OK ? SB_OK : status_no_memory(err);
 }
@@ -253,6 +255,8 @@ sb_status tokenize(sb_tokenizer tokenizer, const char *text, size_t size, tokeni
 sb_status sb_tokenize(sb_tokenizer tokenizer, const char *text, size_t size, char **tokens,
                       sb_error *err)
 {
+    if (tokens == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_tokenize: a place for the words expected");
     tokenize_text out = {0};
     const sb_status status = tokenize(tokenizer, text, size, &out, err);
     if (status != SB_OK) {

@@ -82,7 +82,7 @@ same bare-curve curve "estimate: shorter prefixes do not need it"
 "$sbeam" estimate --f entropy --sacrifice <bare >bare-curve
 "$sbeam" estimate --f entropy --sacrifice <draws >curve
 same bare-curve curve "estimate: nor does the sacrifice"
-for method in diverse resample reject; do
+for method in diverse resample reject commit beam-sample; do
     "$sbeam" draw -m "$fig1" -k 2 --method $method --seed 1 -f jsonl |
         "$sbeam" estimate --f length >out 2>err
     code=$?
@@ -103,10 +103,10 @@ refuse_values() { # refuse_values CONTENT PATTERN NAME
 }
 refuse_values '1\n2\n3\n4\n5\n' 'numbers:5: the values end here' "too few values"
 refuse_values '1\n2\n3\n4\n5\n6\n7\n' 'numbers:7: the draws have only 6 sequences' "too many values"
-refuse_values '1\nNaN\n3\n4\n5\n6\n' "numbers:2: not a finite number: 'NaN'" "a value that is not a number"
+refuse_values '1\nNaN\n3\n4\n5\n6\n' "numbers:2: not a finite number: 'NaN'" "a value that is no number"
 refuse_values '1\n2\n1e999\n4\n5\n6\n' "numbers:3: not a finite number: '1e999'" "an infinite value"
-refuse_values '1\n2\n3 4\n4\n5\n6\n' "numbers:3: not a number: '3 4'" "two values on a line"
-refuse_values '1\n\n3\n4\n5\n6\n' "numbers:2: not a number: ''" "an empty line of values"
+refuse_values '1\n2\n3 4\n4\n5\n6\n' "numbers:3: not a finite number: '3 4'" "two values on a line"
+refuse_values '1\n\n3\n4\n5\n6\n' "numbers:2: not a finite number: ''" "an empty line of values"
 run "$sbeam" estimate --values missing
 exits 1 "estimate: a file of values that is not there"
 
@@ -216,3 +216,4 @@ usage "estimate: --max-len without a model" estimate --f length --max-len 3
 "$sbeam" estimate --f length --summary --truth exact -m "$chain" <draws >first
 sed 's/"max_len":4,//' draws | "$sbeam" estimate --f length --summary --truth exact -m "$chain" --max-len 4 >out 2>err
 same first out "estimate: --max-len for draws that do not say"
+refuse_values '1\n0x10\n3\n4\n5\n6\n' "numbers:2: not a finite number: '0x10'" "a hexadecimal value"

@@ -172,6 +172,8 @@ refused() {
     [ $? -eq 1 ] && [ ! -s out ] && [ "$(wc -l <err)" -eq 1 ] && grep -q -- "^sbeam eval: $2" err
     report $? "eval: $1"
 }
+sed 's/"k":1,/"k":2,/' mine.jsonl >bad.jsonl
+refused "draws that were cut" 'standard input:1: there are 1 sequences, but "k" is 2' bad.jsonl
 { head -1 draws.jsonl && echo '{"stream":0,'; } >bad.jsonl
 refused "bad JSON" 'standard input:2: invalid JSON' bad.jsonl
 echo '[1]' >bad.jsonl

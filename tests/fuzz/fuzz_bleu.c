@@ -31,7 +31,7 @@ static void check_words(sb_tokenizer tokenizer, sb_text text)
     require(size == 0 || (words[0] != ' ' && words[size - 1] != ' '));
     require(strstr(words, "  ") == NULL);
     char *again; /* words between blanks are words */
-    require(sb_tokenize(SB_TOKENIZE_NONE, words, size, &again, NULL) == SB_OK);
+    require(sb_tokenize(SB_TOKENIZER_NONE, words, size, &again, NULL) == SB_OK);
     require(strcmp(words, again) == 0);
     sb_free(again);
     sb_free(words);
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sb_bleu_config_default(&config);
     config.tokenizer = (sb_tokenizer)(data[0] % 4);
     config.smoothing = (sb_smoothing)(data[0] / 4 % 4);
-    if (config.tokenizer == SB_TOKENIZE_INTL && !unicode_is_present())
+    if (config.tokenizer == SB_TOKENIZER_INTL && !unicode_is_present())
         return 0;
     check_words(config.tokenizer, (sb_text){(const char *)data, size}); /* with line ends */
     for (size_t i = 0; i < n; i++)
@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (n > 1)
         score(&config, texts[0], texts + 1, n - 1);
     const double own = score(&config, texts[0], texts, n);
-    require(own == 0 || own > 99.9999 || config.smoothing == SB_SMOOTH_ADD_K);
+    require(own == 0 || own > 99.9999 || config.smoothing == SB_SMOOTHING_ADD_K);
     sb_diversity diversity;
     require(sb_diversity_compute(config.tokenizer, texts, n, &diversity, NULL) == SB_OK);
     require(isnan(diversity.mean) || (diversity.mean > 0 && diversity.mean <= 1));
