@@ -93,9 +93,10 @@ for file in "${deciders[@]}"; do
 done
 command -v sbeam >/dev/null || fail "there is no sbeam in PATH; scripts/figures puts it there"
 
-# Other files or settings get another folder, so that new units are never mixed with old ones.
-key=$({ echo "$quick" && sbeam --version && sha256sum "${deciders[@]}" | cut -d ' ' -f 1; } |
-    sha256sum)
+# Other files, settings or programs get another folder, so that new units are never mixed with old
+# ones.
+deciders+=("$(command -v sbeam)")
+key=$({ echo "$quick" && sha256sum "${deciders[@]}" | cut -d ' ' -f 1; } | sha256sum)
 work=$out/.work/$pool-${key:0:12}
 
 # Two runs at once would do the same work. Children do not inherit the lock, or those that outlive a
