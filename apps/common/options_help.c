@@ -11,18 +11,25 @@
 
 enum { PAGE_WIDTH = 80, HELP_COLUMN = 30 };
 
+/* Writes n bytes at `column`, on a new line with an indent where they do not fit. Returns the
+ * column where they end. */
+static size_t put_piece(output *out, const char *text, size_t n, size_t column, size_t indent)
+{
+    if (column + n > PAGE_WIDTH && column > indent) {
+        output_char(out, '\n');
+        output_repeat(out, " ", indent);
+        column = indent;
+    }
+    output_bytes(out, text, n);
+    return column + n;
+}
+
 /* Writes words from column `column` on, wrapped with an indent. */
 static void put_wrapped(output *out, const char *text, size_t column, size_t indent)
 {
     while (*text != '\0') {
         const size_t n = strcspn(text, " ");
-        if (column + n > PAGE_WIDTH && column > indent) {
-            output_char(out, '\n');
-            output_repeat(out, " ", indent);
-            column = indent;
-        }
-        output_bytes(out, text, n);
-        column += n;
+        column = put_piece(out, text, n, column, indent);
         text += n;
         if (*text == ' ') {
             text++;
@@ -41,13 +48,7 @@ static size_t put_metavar(output *out, const char *text, size_t column)
     const size_t indent = column;
     while (*text != '\0') {
         const size_t n = strcspn(text, "|") + (strchr(text, '|') != NULL);
-        if (column + n > PAGE_WIDTH && column > indent) {
-            output_char(out, '\n');
-            output_repeat(out, " ", indent);
-            column = indent;
-        }
-        output_bytes(out, text, n);
-        column += n;
+        column = put_piece(out, text, n, column, indent);
         text += n;
     }
     return column;
