@@ -5,7 +5,7 @@
 #
 # --out   the CSV and SVG go to DIR/EXPERIMENT/ (default: experiments/, with --quick build/figures)
 # --data  sentences and their references (default: experiments/data/everyday.{en,fr})
-# --list  prints "UNIT COST" (about how many seconds) for each unit, and does nothing
+# --list  prints "UNIT COST" (about how many seconds) for each unit, "found" where it is finished
 #
 # A run.sh needs sbeam in PATH and looks like this:
 #
@@ -51,6 +51,10 @@ while [ $# -gt 0 ]; do
     case $1 in
     --quick) quick=true ;;
     --list) listing=true ;;
+    --help | -h)
+        echo "usage: $0 [--quick] [--out DIR] [--data EN FR] [--list]"
+        exit 0
+        ;;
     --out)
         [ $# -ge 2 ] && [ -n "$2" ] || usage "--out needs a folder"
         case $2 in *\'*) usage "--out must have no quote in its name" ;; esac
@@ -91,6 +95,9 @@ done
 for file in "${deciders[@]}"; do
     [ -f "$file" ] && [ -r "$file" ] || fail "'$file' cannot be read"
 done
+if ${data:-true} && [ "$(wc -l <"$en")" -ne "$(wc -l <"$fr")" ]; then
+    fail "'$en' has $(wc -l <"$en") lines and '$fr' $(wc -l <"$fr"), but a line is a sentence and its references"
+fi
 command -v sbeam >/dev/null || fail "there is no sbeam in PATH; scripts/figures puts it there"
 
 # Other files, settings or programs get another folder, so that new units are never mixed with old
@@ -117,7 +124,7 @@ unit() {
     shift 2
     id=$(basename "$work")/$name
     if $listing; then
-        echo "$id $cost"
+        echo "$id $cost $([ -e "$work/$name" ] && echo found)"
         return
     fi
     if [ -e "$work/$name" ]; then

@@ -238,6 +238,10 @@ static void report_cache(const sb_plan *plan)
     if (plan->cache_size == 0 || stats->rows == 0)
         return;
     const uint64_t kept = stats->rows - stats->evaluated;
+    if (kept == 0) {
+        fprintf(stderr, "cache: none of %llu rows came again\n", (unsigned long long)stats->rows);
+        return;
+    }
     fprintf(stderr,
             "cache: %llu of %llu rows (%.1f %%) were kept from before; the others took %.2f s of "
             "the model, so about %.2f s were saved; %.0f of %.0f MB are in use\n",

@@ -223,7 +223,9 @@ sb_status draw_record_parse(const char *line, size_t size, draw_record *record, 
     record->root = root;
     sb_status status;
     if (root == NULL)
-        status = sb_error_set(err, SB_ERR_INPUT, "invalid JSON: %s", problem.text);
+        status =
+            sb_error_set(err, SB_ERR_INPUT,
+                         "invalid JSON: %s; expected records of sbeam draw -f jsonl", problem.text);
     else if (!json_is_object(root))
         status = sb_error_set(err, SB_ERR_INPUT, "not a record of sbeam draw -f jsonl");
     else
