@@ -12,9 +12,10 @@ struct session {
     int n_open[MOST_ROWS];
 };
 
-static sb_status session_open(const void *self, int32_t max_inputs, void **session, sb_error *err)
+static sb_status session_open(const void *self, const sb_session_spec *spec, void **session,
+                              sb_error *err)
 {
-    (void)self, (void)max_inputs, (void)err;
+    (void)self, (void)spec, (void)err;
     *session = calloc(1, sizeof(struct session));
     return *session != NULL ? SB_OK : SB_ERR_MEMORY;
 }

@@ -75,9 +75,10 @@ struct hash_session {
     uint64_t state[1 << 16];
 };
 
-static sb_status hash_open(const void *self, int32_t max_inputs, void **session, sb_error *err)
+static sb_status hash_open(const void *self, const sb_session_spec *spec, void **session,
+                           sb_error *err)
 {
-    (void)max_inputs;
+    (void)spec;
     (void)err;
     struct hash_session *const s = calloc(1, sizeof *s);
     s->vocab = *(const int32_t *)self;

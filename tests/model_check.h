@@ -73,7 +73,8 @@ static inline void row_after(const sb_model *model, const char *prefix, double *
     sb_session *session;
     sb_error err = {.message = ""};
     const int32_t root = -1, input = 0;
-    assert_int_equal(sb_session_open(&session, model, 1, &err), SB_OK);
+    assert_int_equal(sb_session_open(&session, model, &(sb_session_spec){.max_inputs = 1}, &err),
+                     SB_OK);
     if (sb_session_begin(session, 0, prefix, strlen(prefix), &err) != SB_OK)
         fail_msg("%s", err.message);
     assert_int_equal(sb_session_step(session, 1, &root, &root, &input, row, &err), SB_OK);
@@ -86,7 +87,8 @@ static inline void check_prefix_refused(const sb_model *model, const char *prefi
 {
     sb_session *session;
     sb_error err = {.message = ""};
-    assert_int_equal(sb_session_open(&session, model, 1, NULL), SB_OK);
+    assert_int_equal(sb_session_open(&session, model, &(sb_session_spec){.max_inputs = 1}, NULL),
+                     SB_OK);
     assert_int_equal(sb_session_begin(session, 0, prefix, strlen(prefix), &err), SB_ERR_INPUT);
     assert_string_equal(err.message, message);
     sb_session_close(session);
@@ -113,7 +115,7 @@ static inline sb_status open_and_step(const char *path)
         return status;
     double *const rows = malloc(2 * (size_t)sb_model_get_info(model)->vocab_size * sizeof *rows);
     assert_non_null(rows);
-    status = sb_session_open(&session, model, 1, &err);
+    status = sb_session_open(&session, model, &(sb_session_spec){.max_inputs = 1}, &err);
     if (status == SB_OK)
         status = sb_session_begin(session, 0, NULL, 0, &err);
     if (status == SB_OK)

@@ -25,7 +25,8 @@ static void row_after(const struct walk *walk, const struct leaf *prefix, double
     const sb_model_info *const info = sb_model_get_info(walk->model);
     sb_session *session;
     sb_error err;
-    assert_int_equal(sb_session_open(&session, walk->model, 1, &err), SB_OK);
+    assert_int_equal(
+        sb_session_open(&session, walk->model, &(sb_session_spec){.max_inputs = 1}, &err), SB_OK);
     int32_t parent = -1, token = -1;
     const int32_t input = 0;
     assert_int_equal(sb_session_begin(session, 0, "", 0, &err), SB_OK);

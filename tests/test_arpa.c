@@ -67,7 +67,7 @@ static void test_steps(void **state)
     sb_model *const model = open_file(TEST_DATA "/small.arpa");
     sb_session *s;
     double rows[3 * N_WORDS], expected[N_WORDS];
-    assert_int_equal(sb_session_open(&s, model, 2, NULL), SB_OK);
+    assert_int_equal(sb_session_open(&s, model, &(sb_session_spec){.max_inputs = 2}, NULL), SB_OK);
     assert_int_equal(sb_session_begin(s, 1, "a", 1, NULL), SB_OK);
     assert_int_equal(sb_session_step(s, 2, (int32_t[]){-1, -1}, (int32_t[]){-1, -1},
                                      (int32_t[]){1, 0}, rows, NULL),

@@ -240,11 +240,12 @@ static uint64_t mix(uint64_t x, uint64_t y)
     return x ^ x >> 29;
 }
 
-static sb_status counted_open(const void *self, int32_t max_inputs, void **session, sb_error *err)
+static sb_status counted_open(const void *self, const sb_session_spec *spec, void **session,
+                              sb_error *err)
 {
     (void)self;
     (void)err;
-    assert_true(max_inputs <= 64);
+    assert_true(spec->max_inputs <= 64);
     *session = calloc(1, sizeof(counted_session));
     return SB_OK;
 }
@@ -459,7 +460,8 @@ static void sessions_check_states(void **state)
     double row[64];
     char saved[64];
     const int32_t none = -1, first = 0;
-    assert_int_equal(sb_session_open(&session, model, 1, NULL), SB_OK);
+    assert_int_equal(sb_session_open(&session, model, &(sb_session_spec){.max_inputs = 1}, NULL),
+                     SB_OK);
     assert_true(sb_session_state_size(session) <= sizeof saved);
     assert_true(sb_model_get_info(model)->vocab_size <= 64);
     assert_int_equal(sb_session_begin(session, 0, "", 0, NULL), SB_OK);
@@ -474,7 +476,8 @@ static void sessions_check_states(void **state)
     assert_int_equal(sb_session_restore(session, 0, saved, NULL), SB_OK);
     assert_int_equal(sb_session_save(session, 0, saved, NULL), SB_ERR_ARGUMENT); /* no row now */
     sb_session_close(session);
-    assert_int_equal(sb_session_open(&session, other, 1, NULL), SB_OK);
+    assert_int_equal(sb_session_open(&session, other, &(sb_session_spec){.max_inputs = 1}, NULL),
+                     SB_OK);
     assert_int_equal(sb_session_save(session, 0, saved, NULL), SB_ERR_ARGUMENT);
     assert_int_equal(sb_session_restore(session, 1, saved, NULL), SB_ERR_ARGUMENT);
     sb_session_close(session);

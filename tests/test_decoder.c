@@ -351,7 +351,8 @@ static void steps_equal_the_call(void **state)
     const sb_decoder_spec spec = {
         .vocab_size = VOCAB, .eos = -1, .row_type = SB_ROW_FLOAT, .max_slots = SLOTS};
     assert_int_equal(sb_decoder_open(&decoder, &spec, &config, &err), SB_OK);
-    assert_int_equal(sb_session_open(&session, model, SLOTS, &err), SB_OK);
+    assert_int_equal(
+        sb_session_open(&session, model, &(sb_session_spec){.max_inputs = SLOTS}, &err), SB_OK);
     static float rows[SLOTS * 6 * VOCAB];
     sb_result *result;
     assert_int_equal(sb_result_open(&result, &err), SB_OK);

@@ -140,7 +140,8 @@ static void check_refused(const char *text, size_t size, const char *message)
 {
     sb_session *session;
     sb_error err = {SB_OK, ""};
-    assert_int_equal(sb_session_open(&session, model, 1, &err), SB_OK);
+    assert_int_equal(sb_session_open(&session, model, &(sb_session_spec){.max_inputs = 1}, &err),
+                     SB_OK);
     assert_int_equal(sb_session_begin(session, 0, text, size, &err), SB_ERR_INPUT);
     assert_string_equal(err.message, message);
     sb_session_close(session);

@@ -34,7 +34,8 @@ static void test_tree_steps(void **state)
     sb_session *session;
     sb_error err;
     double rows[3 * 7];
-    assert_int_equal(sb_session_open(&session, model, 2, &err), SB_OK);
+    assert_int_equal(sb_session_open(&session, model, &(sb_session_spec){.max_inputs = 2}, &err),
+                     SB_OK);
     assert_int_equal(sb_session_begin(session, 1, "on on", 5, &err), SB_OK);
     assert_int_equal(sb_session_step(session, 2, (int32_t[]){-1, -1}, (int32_t[]){-1, -1},
                                      (int32_t[]){0, 1}, rows, &err),
@@ -226,9 +227,11 @@ static void test_session_arguments(void **state)
     sb_session *s;
     sb_error err;
     double rows[4];
-    assert_int_equal(sb_session_open(&s, model, 0, &err), SB_ERR_ARGUMENT);
-    assert_int_equal(sb_session_open(&s, NULL, 1, &err), SB_ERR_ARGUMENT);
-    assert_int_equal(sb_session_open(&s, model, 2, &err), SB_OK);
+    assert_int_equal(sb_session_open(&s, model, &(sb_session_spec){.max_inputs = 0}, &err),
+                     SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_open(&s, NULL, &(sb_session_spec){.max_inputs = 1}, &err),
+                     SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_open(&s, model, &(sb_session_spec){.max_inputs = 2}, &err), SB_OK);
     static const struct {
         int32_t n, parent, token, input;
         const char *message;
@@ -265,9 +268,10 @@ static void test_session_arguments(void **state)
     sb_model_close(model);
 }
 
-static sb_status no_session(const void *self, int32_t max_inputs, void **session, sb_error *err)
+static sb_status no_session(const void *self, const sb_session_spec *spec, void **session,
+                            sb_error *err)
 {
-    (void)self, (void)max_inputs, (void)err;
+    (void)self, (void)spec, (void)err;
     *session = NULL;
     return SB_OK;
 }
@@ -323,7 +327,7 @@ static void test_custom(void **state)
     sb_session *s;
     float rows[9];
     const int32_t root[3] = {-1, -1, -1}, input[3] = {0, 0, 0};
-    assert_int_equal(sb_session_open(&s, model, 1, &err), SB_OK);
+    assert_int_equal(sb_session_open(&s, model, &(sb_session_spec){.max_inputs = 1}, &err), SB_OK);
     assert_int_equal(sb_session_begin(s, 0, "", 0, &err), SB_OK);
     assert_int_equal(sb_session_begin(s, 0, "x", 1, &err), SB_ERR_INPUT);
     assert_string_equal(err.message, "a model of kind 'flat' takes no input");

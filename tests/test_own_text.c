@@ -9,9 +9,10 @@ typedef struct letters {
     size_t n_words; /* of the last input */
 } letters;
 
-static sb_status open_session(const void *self, int32_t max_inputs, void **session, sb_error *err)
+static sb_status open_session(const void *self, const sb_session_spec *spec, void **session,
+                              sb_error *err)
 {
-    (void)max_inputs, (void)err;
+    (void)spec, (void)err;
     memcpy(session, &self, sizeof self);
     return SB_OK;
 }

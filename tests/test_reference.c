@@ -117,7 +117,8 @@ static float *forced_rows(const reference *r, const char *text, const int32_t *p
     sb_session *session;
     sb_error err = {.message = ""};
     assert_non_null(rows);
-    assert_int_equal(sb_session_open(&session, r->model, 1, &err), SB_OK);
+    assert_int_equal(sb_session_open(&session, r->model, &(sb_session_spec){.max_inputs = 1}, &err),
+                     SB_OK);
     if (sb_session_begin(session, 0, text, strlen(text), &err) != SB_OK)
         fail_msg("%s", err.message);
     for (size_t i = 0; i < n; i++) {

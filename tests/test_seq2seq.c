@@ -44,7 +44,9 @@ static void assert_same_row(const float *a, const float *b, int32_t vocab)
 static sb_session *open_session(const sb_model *model, int32_t max_inputs)
 {
     sb_session *session;
-    assert_int_equal(sb_session_open(&session, model, max_inputs, NULL), SB_OK);
+    assert_int_equal(
+        sb_session_open(&session, model, &(sb_session_spec){.max_inputs = max_inputs}, NULL),
+        SB_OK);
     return session;
 }
 

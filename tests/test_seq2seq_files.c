@@ -329,7 +329,8 @@ static sb_status open_and_walk(const uint8_t *file, size_t size)
     const size_t vocab = (size_t)sb_model_get_info(model)->vocab_size;
     float *const rows = malloc(vocab * 2 * sizeof *rows);
     assert_non_null(rows);
-    assert_int_equal(sb_session_open(&session, model, 2, &err), SB_OK);
+    assert_int_equal(sb_session_open(&session, model, &(sb_session_spec){.max_inputs = 2}, &err),
+                     SB_OK);
     (void)sb_session_begin(session, 0, "s1 s2 s3", 8, &err);
     static const int32_t none[] = {-1, -1}, parent[] = {1, 0}, token[] = {0, 0}, input[] = {0, 1};
     if (sb_session_step(session, 2, none, none, input, rows, &err) == SB_OK)
@@ -396,7 +397,7 @@ static sb_status open_begin_step(const char *path, const uint8_t *file, size_t s
     sb_status status = file != NULL ? model_open_memory(&model, "m", file, size, &err)
                                     : sb_model_open(&model, path, &err);
     if (status == SB_OK)
-        status = sb_session_open(&session, model, 2, &err);
+        status = sb_session_open(&session, model, &(sb_session_spec){.max_inputs = 2}, &err);
     if (status == SB_OK)
         status = sb_session_begin(session, 1, "s4 s5 nowhere s6 s7 s8 s9 s10 s11", 33, &err);
     if (status == SB_OK)

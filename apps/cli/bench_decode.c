@@ -28,7 +28,8 @@ typedef struct decode_bench {
     bench_case *cases; /* (n_cases) */
     size_t n_cases;
     uint64_t n_inputs; /* so far: each round has new ones, since a model may remember old ones */
-    bench_worker *workers; /* (plan->threads) */
+    bench_worker *workers; /* (n_workers) */
+    int32_t n_workers;     /* one per thread, or one where the model itself has threads */
     sb_error err;
 } decode_bench;
 
@@ -39,7 +40,7 @@ typedef struct decode_bench {
 static double run_phase(decode_bench *bench, void *(*phase)(void *))
 {
     pthread_t threads[1024];
-    const int32_t n = bench->plan->threads;
+    const int32_t n = bench->n_workers;
     int32_t made = 1;
     const double start = bench_now();
     while (made < n && pthread_create(&threads[made], NULL, phase, &bench->workers[made]) == 0)
@@ -66,7 +67,7 @@ static bool run_round(decode_bench *bench, size_t c, int32_t repeat)
 {
     const bench_plan *const plan = bench->plan;
     bench_case *const one = &bench->cases[c];
-    for (int32_t i = 0; i < plan->threads; i++) {
+    for (int32_t i = 0; i < bench->n_workers; i++) {
         bench_worker_prepare(&bench->workers[i], c, bench->n_inputs);
         bench->n_inputs += (uint64_t)plan->batch;
     }
@@ -82,9 +83,9 @@ static bool run_round(decode_bench *bench, size_t c, int32_t repeat)
     one->fastest = seconds;
     one->begin = begin;
     one->model = one->search = one->rows = 0;
-    for (int32_t i = 0; i < plan->threads; i++) {
-        one->model += bench->workers[i].model_seconds / plan->threads;
-        one->search += bench->workers[i].search_seconds / plan->threads;
+    for (int32_t i = 0; i < bench->n_workers; i++) {
+        one->model += bench->workers[i].model_seconds / bench->n_workers;
+        one->search += bench->workers[i].search_seconds / bench->n_workers;
         one->rows += (double)bench->workers[i].n_rows / plan->len;
     }
     return true;
@@ -103,12 +104,13 @@ static void prepare(decode_bench *bench)
             bench_zeroed((size_t)plan->repeats, sizeof *bench->cases[i].seconds);
         bench->cases[i].fastest = INFINITY;
     }
-    bench->workers = bench_zeroed((size_t)plan->threads, sizeof *bench->workers);
+    bench->n_workers = sb_model_get_info(bench->model)->has_threads ? 1 : plan->threads;
+    bench->workers = bench_zeroed((size_t)bench->n_workers, sizeof *bench->workers);
 }
 
 static void close_bench(decode_bench *bench)
 {
-    for (int32_t i = 0; i < bench->plan->threads; i++)
+    for (int32_t i = 0; i < bench->n_workers; i++)
         bench_worker_close(&bench->workers[i]);
     for (size_t c = 0; c < bench->n_cases; c++)
         free(bench->cases[c].seconds);
@@ -175,7 +177,7 @@ static void write_case(output *out, const decode_bench *bench, size_t i)
     const double median = per_step * bench_median(one->seconds, plan->repeats);
     const char *const method = sb_method_name(bench_method_of(plan, i));
     const int32_t k = bench_k_of(plan, i);
-    const double sequences = (double)k * plan->batch * plan->threads;
+    const double sequences = (double)k * plan->batch * bench->n_workers;
     const double tokens = sequences * plan->len / one->fastest;
     if (!plan->json) {
         output_format(out, "%-8s %4d %5d %7.1f %8.3f %8.3f %8.3f %7.3f %7.2f %8.0f\n", method, k,
@@ -239,7 +241,7 @@ static void shuffle(size_t *order, size_t n, uint32_t *state)
 
 static bool measure(decode_bench *bench)
 {
-    for (int32_t i = 0; i < bench->plan->threads; i++)
+    for (int32_t i = 0; i < bench->n_workers; i++)
         if (bench_worker_open(&bench->workers[i], bench->model, bench->plan, &bench->err) != SB_OK)
             return false;
     size_t *const order = cli_realloc(NULL, bench->n_cases, sizeof *order);

@@ -142,7 +142,6 @@ static sb_status open_decoder(bench_worker *worker, size_t i, sb_error *err)
         .eos = info->eos,
         .row_type = info->row_type,
         .max_slots = plan->batch,
-        .max_rows = info->max_rows / plan->batch,
         .user = worker,
         .is_leaf = sb_model_has_leaves(worker->model) ? is_leaf : NULL,
     };
@@ -157,9 +156,14 @@ sb_status bench_worker_open(bench_worker *worker, const sb_model *model, const b
     worker->plan = plan;
     worker->texts = bench_zeroed((size_t)plan->batch, sizeof *worker->texts);
     worker->decoders = bench_zeroed(n_cases, sizeof *worker->decoders);
+    sb_session_spec spec = {
+        .max_inputs = plan->batch, .max_len = plan->len, .threads = plan->threads};
+    for (size_t i = 0; i < plan->n_ks; i++)
+        if ((int64_t)plan->ks[i] * plan->batch > spec.max_rows)
+            spec.max_rows = plan->ks[i] <= INT32_MAX / plan->batch ? plan->ks[i] * plan->batch : 0;
     sb_status status = sb_result_open(&worker->result, err);
     if (status == SB_OK)
-        status = sb_session_open(&worker->session, model, plan->batch, err);
+        status = sb_session_open(&worker->session, model, &spec, err);
     for (size_t i = 0; i < n_cases && status == SB_OK; i++)
         status = open_decoder(worker, i, err);
     return status;

@@ -30,10 +30,20 @@ typedef struct sb_model_info {
     int32_t eos;          /* the token that ends a sequence, or -1 where there is none */
     sb_row_type row_type; /* what step writes */
     bool needs_input;     /* true: without an input there is nothing to do (translation) */
-    int32_t max_rows;     /* most rows alive at once, or 0 for no limit */
+    int32_t max_rows;     /* most rows alive at once, and what is kept of inputs; 0: no limit */
     int32_t max_len;      /* longest sequence that it can give, in steps (with EOS); 0: no limit.
                            * Drawing takes it where it is below the max_len of the settings */
+    bool has_threads;     /* a step is spread over threads by the model itself: drawing then has one
+                           * worker, and its session gets the threads */
 } sb_model_info;
+
+/* What a session will be used for, so that a model can make room for it. */
+typedef struct sb_session_spec {
+    int32_t max_inputs; /* inputs at once, >= 1 */
+    int32_t max_rows;   /* most rows of a step, or 0: not known */
+    int32_t max_len;    /* most steps of a sequence, or 0: not known */
+    int32_t threads;    /* for models that have threads; 0: one */
+} sb_session_spec;
 
 /* Receives one fact about a model: a name such as "order" and its value in words. */
 typedef void (*sb_describe_fn)(void *user, const char *name, const char *value);
@@ -44,8 +54,10 @@ typedef void (*sb_describe_fn)(void *user, const char *name, const char *value);
  * every row itself. -inf is a token of probability zero. NaN and +inf are refused with the place.
  */
 typedef struct sb_model_ops {
-    /* Required. Makes the moving state for up to max_inputs inputs at once. */
-    sb_status (*session_open)(const void *self, int32_t max_inputs, void **session, sb_error *err);
+    /* Required. Makes the moving state of inputs and rows. Numbers of the spec that are not known
+     * are 0; max_inputs is. */
+    sb_status (*session_open)(const void *self, const sb_session_spec *spec, void **session,
+                              sb_error *err);
     /* Required. */
     void (*session_close)(void *session);
     /* Optional. Gives input number `input` (0 <= input < max_inputs) its text: the prefix to
@@ -139,8 +151,8 @@ SB_API void sb_free(void *memory);
 
 /* Sessions: the slots of the table, with their arguments checked. A session may not be used by two
  * threads at once. */
-SB_API sb_status sb_session_open(sb_session **session, const sb_model *model, int32_t max_inputs,
-                                 sb_error *err);
+SB_API sb_status sb_session_open(sb_session **session, const sb_model *model,
+                                 const sb_session_spec *spec, sb_error *err);
 SB_API void sb_session_close(sb_session *session);
 SB_API sb_status sb_session_begin(sb_session *session, int32_t input, const char *text, size_t size,
                                   sb_error *err);

@@ -205,15 +205,37 @@ static sb_status check_plan(const struct pool *pool, sb_error *err)
     return SB_OK;
 }
 
-/* The batch of the plan, or what the model has rows for. */
-static int32_t choose_batch(const struct pool *pool)
+/* The batch of the plan, or what the model has rows for. A row beside those of each job is left,
+ * where that is possible, for what the model keeps of its input, such as a prompt. */
+static void choose_batch(struct pool *pool)
 {
-    const int64_t max_rows = sb_model_get_info(pool->model)->max_rows;
+    const int64_t limit = sb_model_get_info(pool->model)->max_rows;
     const int64_t needed = rows_of_job(pool->config);
-    int64_t batch = pool->plan.batch;
-    if (max_rows > 0 && max_rows / batch < needed)
-        batch = max_rows / needed;
-    return batch > 0 ? (int32_t)batch : 1; /* the decoder says why even that is too much */
+    pool->batch = pool->plan.batch;
+    if (limit == 0)
+        return;
+    if (limit / pool->batch < needed + 1)
+        pool->batch = limit > needed ? (int32_t)(limit / (needed + 1)) : 1;
+    pool->max_rows = (int32_t)(limit / pool->batch);
+    if (pool->max_rows > needed)
+        pool->max_rows--;
+}
+
+/* What a worker's session will have to do. */
+static sb_session_spec make_session_spec(const struct pool *pool)
+{
+    const sb_config *const config = pool->config;
+    const sb_model_info *const info = sb_model_get_info(pool->model);
+    const bool is_bounded =
+        config->method != SB_METHOD_REJECT && config->method != SB_METHOD_EXPLICIT;
+    const int64_t rows = pool->batch * (is_bounded ? rows_of_job(config) : pool->max_rows);
+    const bool is_shorter = info->max_len > 0 && info->max_len < config->max_len;
+    return (sb_session_spec){
+        .max_inputs = pool->batch,
+        .max_rows = rows < INT32_MAX ? (int32_t)rows : 0,
+        .max_len = is_shorter ? info->max_len : config->max_len,
+        .threads = info->has_threads ? pool->plan.threads : 1,
+    };
 }
 
 /* A session tells how large the states are. */
@@ -222,7 +244,8 @@ static sb_status open_cache(struct pool *pool, sb_error *err)
     if (pool->plan.cache_size == 0)
         return SB_OK;
     sb_session *session;
-    sb_status status = sb_session_open(&session, pool->model, 1, err);
+    sb_status status =
+        sb_session_open(&session, pool->model, &(sb_session_spec){.max_inputs = 1}, err);
     if (status != SB_OK)
         return status;
     status = row_cache_open(&pool->cache, pool->plan.cache_size,
@@ -244,7 +267,10 @@ static void close_pool(struct pool *pool)
 static sb_status open_pool(struct pool *pool, sb_error *err)
 {
     pool->jobs_per_input = pool->plan.n_draws * pool->plan.n_temperatures;
-    pool->batch = choose_batch(pool);
+    choose_batch(pool);
+    pool->session_spec = make_session_spec(pool);
+    if (sb_model_get_info(pool->model)->has_threads)
+        pool->plan.threads = 1; /* the model has them */
     pool->ring_size = 4 * (uint64_t)pool->plan.threads * (uint64_t)pool->batch;
     pool->ring = alloc_zeroed(pool->ring_size, sizeof *pool->ring);
     pthread_mutex_init(&pool->lock, NULL);

@@ -31,6 +31,8 @@ struct pool {
     struct row_cache *cache; /* or NULL */
     uint64_t jobs_per_input;
     int32_t batch;
+    int32_t max_rows; /* that a job may ask for at once, or 0 for no limit */
+    sb_session_spec session_spec;
 
     pthread_mutex_t lock; /* guards all that follows */
     pthread_cond_t room;  /* the ring has moved, or the work is over */

@@ -60,19 +60,18 @@ static sb_status open_worker(struct worker *worker, sb_error *err)
         .eos = info->eos,
         .row_type = info->row_type,
         .max_slots = pool->batch,
-        .max_rows = info->max_rows / pool->batch,
+        .max_rows = pool->max_rows,
         .stop_window = stop_window(pool->model, pool->config),
         .user = worker,
         .is_leaf = sb_model_has_leaves(pool->model) ? is_leaf : NULL,
         .is_stop = pool->config->n_stop > 0 ? is_stop : NULL,
     };
     sb_config config = *pool->config;
-    if (info->max_len > 0 && config.max_len > info->max_len)
-        config.max_len = info->max_len;
+    config.max_len = pool->session_spec.max_len;
     worker->work = alloc_zeroed((size_t)pool->batch, sizeof *worker->work);
     if (worker->work == NULL)
         return status_no_memory(err);
-    sb_status status = sb_session_open(&worker->session, pool->model, pool->batch, err);
+    sb_status status = sb_session_open(&worker->session, pool->model, &pool->session_spec, err);
     if (status == SB_OK && pool->cache != NULL)
         status = cached_steps_open(&worker->cached, pool->cache, pool->model, worker->session,
                                    pool->batch, err);

@@ -49,7 +49,8 @@ sb_status sb_score(const sb_model *model, const char *input, size_t size, const 
                            "the output has %d tokens; the model gives at most %d", n_tokens,
                            info->max_len);
     sb_session *session;
-    sb_status status = sb_session_open(&session, model, 1, err);
+    const sb_session_spec spec = {.max_inputs = 1, .max_rows = 1, .max_len = n_tokens};
+    sb_status status = sb_session_open(&session, model, &spec, err);
     if (status != SB_OK)
         return status;
     const size_t element = info->row_type == SB_ROW_FLOAT ? sizeof(float) : sizeof(double);

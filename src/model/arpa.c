@@ -100,19 +100,20 @@ static void fill_row(const arpa_model *model, const int32_t *state, double *rest
     }
 }
 
-static sb_status session_open(const void *self, int32_t max_inputs, void **opened, sb_error *err)
+static sb_status session_open(const void *self, const sb_session_spec *spec, void **opened,
+                              sb_error *err)
 {
     session *const s = alloc_zeroed(1, sizeof *s);
     if (s == NULL)
         return status_no_memory(err);
     s->model = self;
     const size_t width = (size_t)s->model->n_contexts;
-    const sb_status status = row_states_open(&s->states, max_inputs, width, err);
+    const sb_status status = row_states_open(&s->states, spec->max_inputs, width, err);
     if (status != SB_OK) {
         alloc_free(s);
         return status;
     }
-    for (int32_t i = 0; i < max_inputs; i++)
+    for (int32_t i = 0; i < spec->max_inputs; i++)
         reset(s->model, s->states.start + (size_t)i * width);
     *opened = s;
     return SB_OK;

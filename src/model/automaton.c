@@ -81,13 +81,14 @@ static const automaton_edge *find_edge(const automaton *machine, int32_t state, 
     return found ? &machine->edges[low] : NULL;
 }
 
-static sb_status session_open(const void *self, int32_t max_inputs, void **opened, sb_error *err)
+static sb_status session_open(const void *self, const sb_session_spec *spec, void **opened,
+                              sb_error *err)
 {
     session *const s = alloc_zeroed(1, sizeof *s);
     if (s == NULL)
         return status_no_memory(err);
     s->machine = self;
-    const sb_status status = row_states_open(&s->states, max_inputs, 1, err);
+    const sb_status status = row_states_open(&s->states, spec->max_inputs, 1, err);
     if (status != SB_OK) {
         alloc_free(s);
         return status;

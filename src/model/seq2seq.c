@@ -119,17 +119,19 @@ static void session_close(void *opened)
     alloc_free(s);
 }
 
-static sb_status session_open(const void *self, int32_t max_inputs, void **opened, sb_error *err)
+static sb_status session_open(const void *self, const sb_session_spec *spec, void **opened,
+                              sb_error *err)
 {
     session *const s = alloc_zeroed(1, sizeof *s);
     if (s == NULL)
         return status_no_memory(err);
     s->model = self;
-    s->has_begun = alloc_zeroed((size_t)max_inputs, sizeof *s->has_begun);
+    s->has_begun = alloc_zeroed((size_t)spec->max_inputs, sizeof *s->has_begun);
     const network *const net = &s->model->net;
-    const sb_status status = s->has_begun == NULL
-                                 ? status_no_memory(err)
-                                 : net->ops->session_open(net->self, max_inputs, &s->network, err);
+    const sb_status status =
+        s->has_begun == NULL
+            ? status_no_memory(err)
+            : net->ops->session_open(net->self, spec->max_inputs, &s->network, err);
     if (status != SB_OK) {
         session_close(s);
         return status;

@@ -13,24 +13,31 @@ struct sb_session {
     int32_t n_rows; /* of the last step: what a parent may name; 0 after a failure */
 };
 
-sb_status sb_session_open(sb_session **session, const sb_model *model, int32_t max_inputs,
+sb_status sb_session_open(sb_session **session, const sb_model *model, const sb_session_spec *spec,
                           sb_error *err)
 {
-    if (session == NULL || model == NULL)
+    if (session == NULL || model == NULL || spec == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "sb_session_open: an argument is NULL");
-    if (max_inputs < 1)
+    if (spec->max_inputs < 1)
         return status_fail(err, SB_ERR_ARGUMENT, "max_inputs is %d; expected at least 1",
-                           (int)max_inputs);
+                           (int)spec->max_inputs);
+    if (spec->max_rows < 0 || spec->max_len < 0 || spec->threads < 0)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "max_rows is %d, max_len %d and threads %d; expected 0 or more",
+                           (int)spec->max_rows, (int)spec->max_len, (int)spec->threads);
+    if (model->info.max_rows > 0 && spec->max_rows > model->info.max_rows)
+        return status_fail(err, SB_ERR_LIMIT, "%d rows at once, but the model takes at most %d",
+                           (int)spec->max_rows, (int)model->info.max_rows);
     sb_session *const s = alloc_zeroed(1, sizeof *s);
     if (s == NULL)
         return status_no_memory(err);
-    const sb_status status = model->ops.session_open(model->self, max_inputs, &s->state, err);
+    const sb_status status = model->ops.session_open(model->self, spec, &s->state, err);
     if (status != SB_OK) {
         alloc_free(s);
         return status;
     }
     s->model = model;
-    s->max_inputs = max_inputs;
+    s->max_inputs = spec->max_inputs;
     *session = s;
     return SB_OK;
 }

@@ -47,7 +47,8 @@ static inline void fuzz_model(const uint8_t *data, size_t size)
     const int32_t n_words = sb_model_get_info(model)->vocab_size;
     double *const rows = malloc((size_t)n_words * FUZZ_ROWS * sizeof *rows);
     sb_session *session = NULL;
-    fuzz_check(rows != NULL && sb_session_open(&session, model, 2, &err) == SB_OK);
+    fuzz_check(rows != NULL && sb_session_open(&session, model, &(sb_session_spec){.max_inputs = 2},
+                                               &err) == SB_OK);
     /* The second half of the file serves as a prefix, too. */
     (void)sb_session_begin(session, 0, (const char *)data + size / 2, size - size / 2, &err);
     fuzz_steps(session, n_words, rows);

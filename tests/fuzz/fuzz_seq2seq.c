@@ -142,7 +142,8 @@ static void take_steps(const sb_model *model, const uint8_t *data, size_t size)
     sb_session *session = NULL;
     const int32_t vocab = sb_model_get_info(model)->vocab_size;
     float *const rows = malloc((size_t)vocab * FUZZ_ROWS * sizeof *rows);
-    fuzz_check(rows != NULL && sb_session_open(&session, model, 2, &err) == SB_OK);
+    fuzz_check(rows != NULL && sb_session_open(&session, model, &(sb_session_spec){.max_inputs = 2},
+                                               &err) == SB_OK);
     const size_t text_size = size < MAX_TEXT ? size : MAX_TEXT;
     int32_t parent[FUZZ_ROWS] = {-1, -1, -1}, token[FUZZ_ROWS] = {-1, -1, -1};
     static const int32_t input[FUZZ_ROWS] = {0, 1, 1};
