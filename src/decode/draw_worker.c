@@ -71,11 +71,14 @@ static sb_status open_worker(struct worker *worker, sb_error *err)
     worker->work = alloc_zeroed((size_t)pool->batch, sizeof *worker->work);
     if (worker->work == NULL)
         return status_no_memory(err);
-    sb_status status = sb_session_open(&worker->session, pool->model, &pool->session_spec, err);
+    /* The decoder first: it can say in the user's words what is too much for the model. */
+    sb_status status = sb_decoder_open(&worker->decoder, &spec, &config, err);
+    if (status == SB_OK)
+        status = sb_session_open(&worker->session, pool->model, &pool->session_spec, err);
     if (status == SB_OK && pool->cache != NULL)
         status = cached_steps_open(&worker->cached, pool->cache, pool->model, worker->session,
                                    pool->batch, err);
-    return status != SB_OK ? status : sb_decoder_open(&worker->decoder, &spec, &config, err);
+    return status;
 }
 
 static void close_worker(struct worker *worker)

@@ -34,6 +34,7 @@ typedef struct model_backend {
 
 extern const model_backend arpa_backend;
 extern const model_backend chain_backend;
+extern const model_backend gguf_backend;
 extern const model_backend seq2seq_backend;
 extern const model_backend tree_backend;
 

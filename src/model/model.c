@@ -21,6 +21,9 @@ static const model_backend *const backends[] = {
 #ifdef SBEAM_HAVE_NN
     &seq2seq_backend,
 #endif
+#ifdef SBEAM_HAVE_LLAMA
+    &gguf_backend,
+#endif
 };
 
 enum { N_BACKENDS = sizeof backends / sizeof backends[0] };
@@ -64,6 +67,14 @@ static sb_status fail_unknown(const char *name, const char *head, size_t size, s
     if (safetensors_probe(head, size))
         return status_fail(err, SB_ERR_FORMAT,
                            "%s: a neural model, and this build of sbeam is without them", name);
+#endif
+#ifndef SBEAM_HAVE_LLAMA
+    if (size >= 4 && memcmp(head, "GGUF", 4) == 0)
+        return status_fail(err, SB_ERR_FORMAT,
+                           "%s: a GGUF language model, and this build of sbeam is without "
+                           "llama.cpp; get it with 'scripts/setup --with llama', then build again "
+                           "with scripts/build",
+                           name);
 #endif
     char expected[300] = "";
     for (size_t i = 0; i < N_BACKENDS; i++)

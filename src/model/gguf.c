@@ -1,0 +1,194 @@
+/* GGUF language models, through llama.cpp: opening one and telling what it is.
+ *
+ * Any causal language model that llama.cpp loads. What is asked of llama.cpp is little and has been
+ * stable: load, tokenise, decode a batch, copy and remove sequences of its cache. */
+#include "model/gguf.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "model/backend.h"
+
+/* --- what llama.cpp says --- */
+
+/* Its log is one for the whole process, so whoever listens holds the lock. */
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+static char log_words[300];
+static ggml_log_callback host_log;
+static void *host_log_user;
+
+static void keep_words(enum ggml_log_level level, const char *text, void *user)
+{
+    (void)user;
+    const size_t size = strcspn(text, "\n");
+    if (level != GGML_LOG_LEVEL_ERROR || size == 0)
+        return;
+    /* The first is the cause; what follows it says who else failed for it. */
+    if (log_words[0] == '\0')
+        snprintf(log_words, sizeof log_words, "%.*s", (int)(size < 250 ? size : 250), text);
+}
+
+void gguf_words_begin(void)
+{
+    pthread_mutex_lock(&log_lock);
+    log_words[0] = '\0';
+    llama_log_get(&host_log, &host_log_user);
+    llama_log_set(keep_words, NULL);
+}
+
+void gguf_words_end(char *words, size_t size)
+{
+    llama_log_set(host_log, host_log_user);
+    if (words != NULL)
+        snprintf(words, size, "%s", log_words);
+    pthread_mutex_unlock(&log_lock);
+}
+
+/* --- the model --- */
+
+static bool probe(const char *head, size_t size)
+{
+    return size >= 4 && memcmp(head, "GGUF", 4) == 0;
+}
+
+static void close_gguf(void *self)
+{
+    gguf *const m = self;
+    if (m == NULL)
+        return;
+    gguf_words_begin();
+    llama_model_free(m->model);
+    gguf_words_end(NULL, 0);
+    alloc_free(m->ends);
+    alloc_free(m);
+}
+
+static void set_pretokenized(void *self, bool on)
+{
+    ((gguf *)self)->pretokenized = on;
+}
+
+static const char *tokeniser_name(const struct llama_vocab *vocab)
+{
+    switch (llama_vocab_type(vocab)) {
+    case LLAMA_VOCAB_TYPE_SPM: return "SentencePiece";
+    case LLAMA_VOCAB_TYPE_BPE: return "byte-level BPE";
+    case LLAMA_VOCAB_TYPE_WPM: return "WordPiece";
+    case LLAMA_VOCAB_TYPE_UGM: return "unigram";
+    default: return "llama.cpp's";
+    }
+}
+
+static void say_number(sb_describe_fn say, void *user, const char *name, uint64_t value)
+{
+    char number[32];
+    snprintf(number, sizeof number, "%" PRIu64, value);
+    say(user, name, number);
+}
+
+static void describe(const void *self, sb_describe_fn say, void *user)
+{
+    const gguf *const m = self;
+    static const char *const known[][2] = {{"general.name", "name"},
+                                           {"general.architecture", "architecture"},
+                                           {"general.license", "licence"}};
+    char text[200];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (llama_model_meta_val_str(m->model, known[i][0], text, sizeof text) > 0)
+            say(user, known[i][1], text);
+    if (llama_model_desc(m->model, text, sizeof text) > 0)
+        say(user, "description", text);
+    say_number(say, user, "weights", llama_model_n_params(m->model));
+    say_number(say, user, "bytes", llama_model_size(m->model));
+    say_number(say, user, "layers", (uint64_t)llama_model_n_layer(m->model));
+    say_number(say, user, "context", (uint64_t)llama_model_n_ctx_train(m->model));
+    say_number(say, user, "tokens that end", (uint64_t)m->n_ends);
+    say(user, "text", tokeniser_name(m->vocab));
+}
+
+/* Lists the tokens that end a generation, the one called EOS first. */
+static sb_status find_ends(gguf *m, sb_error *err)
+{
+    size_t capacity = 0;
+    for (int32_t i = 0; i < m->n_vocab; i++) {
+        if (!llama_vocab_is_eog(m->vocab, i))
+            continue;
+        if (alloc_reserve(&m->ends, &capacity, (size_t)m->n_ends + 1, sizeof *m->ends) != SB_OK)
+            return status_no_memory(err);
+        m->ends[m->n_ends++] = i;
+        if (i == llama_vocab_eos(m->vocab)) {
+            m->ends[m->n_ends - 1] = m->ends[0];
+            m->ends[0] = i;
+        }
+    }
+    return SB_OK;
+}
+
+/* Loads the file, or says in llama.cpp's words why not. */
+static sb_status load(gguf *m, const char *path, const char *name, sb_error *err)
+{
+    char words[300];
+    gguf_words_begin();
+    llama_backend_init();
+    if (ggml_backend_reg_count() == 0)
+        ggml_backend_load_all(); /* a llama.cpp whose processors are modules of their own */
+    m->model = llama_model_load_from_file(path, llama_model_default_params());
+    gguf_words_end(words, sizeof words);
+    if (m->model == NULL)
+        return status_fail(err, SB_ERR_FORMAT, "%s: llama.cpp cannot load this GGUF file: %s", name,
+                           words[0] != '\0' ? words : "it does not say why");
+    m->vocab = llama_model_get_vocab(m->model);
+    m->n_vocab = llama_vocab_n_tokens(m->vocab);
+    if (llama_model_has_encoder(m->model) || !llama_model_has_decoder(m->model) ||
+        llama_model_is_diffusion(m->model))
+        return status_fail(err, SB_ERR_FORMAT,
+                           "%s: not a causal language model, the only kind of GGUF file that can "
+                           "be drawn from",
+                           name);
+    if (m->n_vocab < 1 || llama_vocab_type(m->vocab) == LLAMA_VOCAB_TYPE_NONE)
+        return status_fail(err, SB_ERR_FORMAT, "%s: a GGUF file without a vocabulary", name);
+    return find_ends(m, err);
+}
+
+static sb_status open_gguf(sb_model **model, const model_source *source, sb_error *err)
+{
+    if (source->path == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "%s: a GGUF model is opened from a file",
+                           lines_name(source->reader));
+    gguf *const m = alloc_zeroed(1, sizeof *m);
+    if (m == NULL)
+        return status_no_memory(err);
+    sb_status status = load(m, source->path, lines_name(source->reader), err);
+    if (status == SB_OK) {
+        static const sb_model_ops ops = {.session_open = gguf_session_open,
+                                         .session_close = gguf_session_close,
+                                         .begin = gguf_session_begin,
+                                         .step = gguf_session_step,
+                                         .token_text = gguf_token_text,
+                                         .find_token = gguf_find_token,
+                                         .describe = describe,
+                                         .close = close_gguf,
+                                         .encode = gguf_encode,
+                                         .decode = gguf_decode,
+                                         .set_pretokenized = set_pretokenized};
+        const sb_model_info info = {.kind = gguf_backend.kind,
+                                    .vocab_size = m->n_vocab,
+                                    .eos = m->n_ends > 0 ? m->ends[0] : -1,
+                                    .row_type = SB_ROW_FLOAT,
+                                    .needs_input = true,
+                                    .max_rows = GGUF_MOST_SEQUENCES,
+                                    .max_len = llama_model_n_ctx_train(m->model),
+                                    .has_threads = true};
+        status = sb_model_open_custom(model, &ops, &info, m, err);
+    }
+    if (status != SB_OK)
+        close_gguf(m);
+    return status;
+}
+
+const model_backend gguf_backend = {
+    .kind = "gguf", .expected = "a GGUF language model", .probe = probe, .open = open_gguf};

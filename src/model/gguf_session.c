@@ -1,0 +1,454 @@
+/* The rows of a GGUF model are sequences of llama.cpp's cache.
+ *
+ * The cache is a pool of cells, one per evaluated token, and a sequence is the set of cells that
+ * carry its number. So a prompt is evaluated once and its cells are shared by all rows; at each
+ * step the first child of a row takes over its sequence, further children copy it (a mark on each
+ * of its cells), and rows without children are removed. Nothing is evaluated twice.
+ *
+ * Rows have the sequences 0 .. max_rows - 1 and the prompts those after them, so that the draws of
+ * an input share one evaluation. Where rows take all of the 256 there is room for one input, whose
+ * prompt goes over into its first row and is evaluated again for the next draw.
+ *
+ * A context is as large as it can get to be: a prompt per input, and max_len cells per row. It is
+ * made when the first prompt is known, and again, with what is in it, when a longer one comes. */
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "model/gguf.h"
+#include "nn/source_cache.h"
+
+enum {
+    PROMPT_CHUNK = 512, /* tokens of a prompt that are evaluated at once */
+    PROMPT_UNIT = 128,  /* room for prompts grows in such pieces */
+};
+
+struct gguf_row {
+    int32_t sequence;
+    int32_t position; /* of its next token */
+    int32_t input;
+};
+
+struct session {
+    const gguf *model;
+    sb_session_spec spec;
+    bool keeps_prompts;
+    struct llama_context *context; /* NULL until a prompt is known */
+    llama_memory_t memory;
+    int32_t prompt_room;      /* tokens of the longest prompt that the context has room for */
+    source_cache prompts;     /* by place */
+    float *prompt_logits;     /* (max_inputs, n_vocab) by place, after its last token */
+    struct llama_batch batch; /* of up to n_batch tokens */
+    int32_t n_batch;
+    struct gguf_row *now, *next; /* (max_rows) */
+    int32_t n_now;
+    int32_t *heir;   /* (max_rows) by row of now: the child that takes over, -1: none */
+    int32_t *unused; /* (max_rows) sequences without a row */
+    int32_t n_unused;
+};
+
+/* --- opening --- */
+
+static void free_context(struct llama_context *context)
+{
+    gguf_words_begin();
+    llama_free(context); /* accepts NULL */
+    gguf_words_end(NULL, 0);
+}
+
+void gguf_session_close(void *opened)
+{
+    struct session *const s = opened;
+    free_context(s->context);
+    if (s->batch.token != NULL)
+        llama_batch_free(s->batch);
+    source_cache_close(&s->prompts);
+    alloc_free(s->prompt_logits);
+    alloc_free(s->now);
+    alloc_free(s->next);
+    alloc_free(s->heir);
+    alloc_free(s->unused);
+    alloc_free(s);
+}
+
+static sb_status check_spec(const sb_session_spec *spec, sb_error *err)
+{
+    if (spec->max_rows < 1 || spec->max_len < 1)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "a session of a GGUF model must know max_rows and max_len: its cache is "
+                           "made for them");
+    if (spec->max_rows + spec->max_inputs > GGUF_MOST_SEQUENCES && spec->max_inputs > 1)
+        return status_fail(err, SB_ERR_LIMIT,
+                           "%d rows of %d inputs need %d sequences; llama.cpp has %d",
+                           (int)spec->max_rows, (int)spec->max_inputs,
+                           (int)(spec->max_rows + spec->max_inputs), GGUF_MOST_SEQUENCES);
+    return SB_OK;
+}
+
+/* All rows go. */
+static void clear_rows(struct session *s)
+{
+    s->n_now = s->n_unused = 0;
+    for (int32_t i = s->spec.max_rows; i > 0; i--)
+        s->unused[s->n_unused++] = i - 1;
+}
+
+sb_status gguf_session_open(const void *self, const sb_session_spec *spec, void **opened,
+                            sb_error *err)
+{
+    sb_status status = check_spec(spec, err);
+    if (status != SB_OK)
+        return status;
+    struct session *const s = alloc_zeroed(1, sizeof *s);
+    if (s == NULL)
+        return status_no_memory(err);
+    const size_t n_rows = (size_t)spec->max_rows;
+    s->model = self;
+    s->spec = *spec;
+    s->keeps_prompts = spec->max_rows + spec->max_inputs <= GGUF_MOST_SEQUENCES;
+    s->n_batch = spec->max_rows > PROMPT_CHUNK ? spec->max_rows : PROMPT_CHUNK;
+    s->prompt_logits =
+        alloc_array((size_t)spec->max_inputs * (size_t)s->model->n_vocab, sizeof *s->prompt_logits);
+    s->now = alloc_array(n_rows, sizeof *s->now);
+    s->next = alloc_array(n_rows, sizeof *s->next);
+    s->heir = alloc_array(n_rows, sizeof *s->heir);
+    s->unused = alloc_array(n_rows, sizeof *s->unused);
+    s->batch = llama_batch_init(s->n_batch, 0, 1);
+    if (s->prompt_logits == NULL || s->now == NULL || s->next == NULL || s->heir == NULL ||
+        s->unused == NULL || s->batch.token == NULL)
+        status = status_no_memory(err);
+    else
+        status = source_cache_open(&s->prompts, spec->max_inputs, err);
+    if (status != SB_OK) {
+        gguf_session_close(s);
+        return status;
+    }
+    clear_rows(s);
+    *opened = s;
+    return SB_OK;
+}
+
+/* --- the context --- */
+
+/* What the cells will take, by the shape of an ordinary attention layer: keys and values of 4
+ * bytes. */
+static double cache_bytes(const gguf *m, int64_t n_cells)
+{
+    const int32_t heads = llama_model_n_head(m->model);
+    const double width = heads > 0 ? (double)llama_model_n_embd(m->model) / heads : 0;
+    return 2.0 * 4.0 * width * llama_model_n_head_kv(m->model) * llama_model_n_layer(m->model) *
+           (double)n_cells;
+}
+
+static double machine_bytes(void)
+{
+#ifdef _SC_PHYS_PAGES
+    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+#else
+    return INFINITY;
+#endif
+}
+
+/* Makes a context with room for prompts of `room` tokens. */
+static sb_status make_context(struct session *s, int32_t room, struct llama_context **context,
+                              sb_error *err)
+{
+    const sb_session_spec *const spec = &s->spec;
+    /* The last token of a sequence is not evaluated. */
+    const int64_t n_cells =
+        (int64_t)room * spec->max_inputs + (int64_t)spec->max_rows * (spec->max_len - 1) + 1;
+    const double gib = 1024.0 * 1024.0 * 1024.0;
+    const double bytes = cache_bytes(s->model, n_cells);
+    if (n_cells > INT32_MAX / 2 || bytes > machine_bytes())
+        return status_fail(err, SB_ERR_LIMIT,
+                           "%d rows of %d tokens and their prompts need a cache of %lld cells, "
+                           "about %.1f GiB, and this machine has %.1f GiB; lower k, max-len or "
+                           "batch",
+                           (int)spec->max_rows, (int)spec->max_len, (long long)n_cells, bytes / gib,
+                           machine_bytes() / gib);
+    struct llama_context_params params = llama_context_default_params();
+    params.n_ctx = (uint32_t)n_cells;
+    params.n_batch = params.n_ubatch = (uint32_t)s->n_batch;
+    params.n_seq_max =
+        (uint32_t)(s->keeps_prompts ? spec->max_rows + spec->max_inputs : spec->max_rows);
+    params.n_threads = params.n_threads_batch = spec->threads > 0 ? spec->threads : 1;
+    params.kv_unified = true;
+    /* In half precision, and by flash attention, what a row computes depends on the rows beside it:
+     * its log-probabilities change by 2e-2; so by 1e-5. */
+    params.type_k = params.type_v = GGML_TYPE_F32;
+    params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
+    params.no_perf = true;
+    char words[300];
+    gguf_words_begin();
+    *context = llama_init_from_model(s->model->model, params);
+    gguf_words_end(words, sizeof words);
+    if (*context == NULL)
+        return status_fail(err, SB_ERR_LIMIT,
+                           "llama.cpp cannot make a context of %lld cells%s%s; lower k, max-len or "
+                           "batch",
+                           (long long)n_cells, words[0] != '\0' ? ": " : "", words);
+    return SB_OK;
+}
+
+/* Copies all cells from one context to another. */
+static sb_status move_cells(struct llama_context *from, struct llama_context *to, sb_error *err)
+{
+    const size_t size = llama_state_get_size(from);
+    uint8_t *const state = alloc_array(size, 1);
+    if (state == NULL)
+        return status_no_memory(err);
+    const size_t written = llama_state_get_data(from, state, size);
+    const size_t read = written > 0 ? llama_state_set_data(to, state, written) : 0;
+    alloc_free(state);
+    return read > 0 ? SB_OK
+                    : status_fail(err, SB_ERR_MODEL,
+                                  "llama.cpp cannot move its cache to a larger context");
+}
+
+/* Makes sure that there is a context, with room for a prompt of n tokens. */
+static sb_status reserve_prompt(struct session *s, int32_t n, sb_error *err)
+{
+    if (s->context != NULL && n <= s->prompt_room)
+        return SB_OK;
+    const int32_t room = (n + PROMPT_UNIT - 1) / PROMPT_UNIT * PROMPT_UNIT;
+    struct llama_context *context = NULL;
+    sb_status status = make_context(s, room, &context, err);
+    if (status == SB_OK && s->context != NULL)
+        status = move_cells(s->context, context, err);
+    if (status != SB_OK) {
+        free_context(context);
+        return status;
+    }
+    free_context(s->context);
+    s->context = context;
+    s->memory = llama_get_memory(context);
+    s->prompt_room = room;
+    return SB_OK;
+}
+
+/* --- evaluation --- */
+
+/* Puts one more token into the batch. */
+static void push_token(struct session *s, int32_t token, int32_t position, int32_t sequence,
+                       bool wants_logits)
+{
+    const int32_t i = s->batch.n_tokens++;
+    s->batch.token[i] = token;
+    s->batch.pos[i] = position;
+    s->batch.n_seq_id[i] = 1;
+    s->batch.seq_id[i][0] = sequence;
+    s->batch.logits[i] = wants_logits;
+}
+
+/* Evaluates the batch. After a failure nothing is alive any more. */
+static sb_status run_batch(struct session *s, sb_error *err)
+{
+    const int32_t code = llama_decode(s->context, s->batch);
+    if (code == 0)
+        return SB_OK;
+    llama_memory_clear(s->memory, true);
+    clear_rows(s);
+    for (int32_t i = 0; i < s->prompts.n; i++)
+        if (s->prompts.place[i] >= 0)
+            source_cache_forget(&s->prompts, i);
+    for (int32_t i = 0; i < s->prompts.n; i++)
+        s->prompts.places[i].n = 0;
+    return status_fail(err, code == 1 ? SB_ERR_LIMIT : SB_ERR_MODEL,
+                       "llama.cpp could not evaluate %d tokens (code %d%s)", (int)s->batch.n_tokens,
+                       (int)code, code == 1 ? ": its context is full" : "");
+}
+
+/* The scores after token i of the batch. All tokens that end are one leaf: their probabilities are
+ * added and stand at the first of them. */
+static sb_status read_logits(const struct session *s, int32_t i, float *row, sb_error *err)
+{
+    const gguf *const m = s->model;
+    const float *const logits = llama_get_logits_ith(s->context, i);
+    if (logits == NULL)
+        return status_fail(err, SB_ERR_MODEL, "llama.cpp gives no logits for row %d", (int)i);
+    memcpy(row, logits, (size_t)m->n_vocab * sizeof *row);
+    if (m->n_ends < 2)
+        return SB_OK;
+    double sum = 0, largest = -INFINITY;
+    for (int32_t j = 0; j < m->n_ends; j++)
+        largest = fmax(largest, row[m->ends[j]]);
+    for (int32_t j = 0; j < m->n_ends && largest > -INFINITY; j++) {
+        sum += exp(row[m->ends[j]] - largest);
+        row[m->ends[j]] = -INFINITY;
+    }
+    row[m->ends[0]] = largest > -INFINITY ? (float)(largest + log(sum)) : -INFINITY;
+    return SB_OK;
+}
+
+static int32_t prompt_sequence(const struct session *s, int32_t place)
+{
+    return s->keeps_prompts ? s->spec.max_rows + place : 0;
+}
+
+/* Evaluates the prompt of a place, and keeps the logits after it. */
+static sb_status evaluate_prompt(struct session *s, int32_t place, sb_error *err)
+{
+    const source_place *const prompt = &s->prompts.places[place];
+    const int32_t sequence = prompt_sequence(s, place);
+    llama_memory_seq_rm(s->memory, sequence, -1, -1);
+    for (int32_t first = 0; first < prompt->n; first += s->n_batch) {
+        const int32_t end = prompt->n - first > s->n_batch ? first + s->n_batch : prompt->n;
+        s->batch.n_tokens = 0;
+        for (int32_t i = first; i < end; i++)
+            push_token(s, prompt->ids[i], i, sequence, i == prompt->n - 1);
+        const sb_status status = run_batch(s, err);
+        if (status != SB_OK)
+            return status;
+    }
+    return read_logits(s, s->batch.n_tokens - 1,
+                       s->prompt_logits + (size_t)place * (size_t)s->model->n_vocab, err);
+}
+
+/* --- inputs and rows --- */
+
+static void free_sequence(struct session *s, int32_t sequence)
+{
+    llama_memory_seq_rm(s->memory, sequence, -1, -1);
+    s->unused[s->n_unused++] = sequence;
+}
+
+/* The rows of an input that begins anew are not gone on from; they make room for its prompt. */
+static void drop_rows_of(struct session *s, int32_t input)
+{
+    for (int32_t r = 0; r < s->n_now; r++)
+        if (s->now[r].input == input && s->now[r].sequence >= 0) {
+            free_sequence(s, s->now[r].sequence);
+            s->now[r].sequence = -1;
+        }
+}
+
+static sb_status begin_tokens(struct session *s, int32_t input, const int32_t *ids, int32_t n,
+                              sb_error *err)
+{
+    const int32_t trained = llama_model_n_ctx_train(s->model->model);
+    if (trained > 0 && (int64_t)n + s->spec.max_len - 1 > trained)
+        return status_fail(err, SB_ERR_INPUT,
+                           "a prompt of %d tokens and %d more need a context of %lld; the model's "
+                           "is %d%s",
+                           (int)n, (int)s->spec.max_len, (long long)n + s->spec.max_len - 1,
+                           (int)trained,
+                           n < trained ? ", so lower max-len" : ", so shorten the prompt");
+    drop_rows_of(s, input);
+    sb_status status = reserve_prompt(s, n, err);
+    bool is_new = false;
+    if (status == SB_OK)
+        status = source_cache_begin(&s->prompts, input, ids, n, &is_new, err);
+    if (status == SB_OK && is_new && s->keeps_prompts)
+        status = evaluate_prompt(s, s->prompts.place[input], err);
+    return status;
+}
+
+sb_status gguf_session_begin(void *opened, int32_t input, const char *text, size_t size,
+                             sb_error *err)
+{
+    struct session *const s = opened;
+    int32_t *ids = NULL, n = 0;
+    sb_status status = gguf_encode_prompt(s->model, text, size, &ids, &n, err);
+    if (status == SB_OK)
+        status = begin_tokens(s, input, ids, n, err);
+    alloc_free(ids);
+    return status;
+}
+
+/* Row i is an input's first: its prompt, whose logits are known. */
+static sb_status start_row(struct session *s, int32_t i, int32_t input, float *row, sb_error *err)
+{
+    const int32_t place = s->prompts.place[input];
+    struct gguf_row *const new = &s->next[i];
+    *new = (struct gguf_row){.position = s->prompts.places[place].n, .input = input};
+    if (s->keeps_prompts) {
+        new->sequence = s->unused[--s->n_unused];
+        llama_memory_seq_cp(s->memory, prompt_sequence(s, place), new->sequence, -1, -1);
+    } else {
+        if (s->n_unused < s->spec.max_rows)
+            return status_fail(err, SB_ERR_STATE,
+                               "an input begins anew beside %d of its rows, which take all "
+                               "sequences",
+                               (int)(s->spec.max_rows - s->n_unused));
+        clear_rows(s); /* sequence 0 comes first again */
+        const sb_status status = evaluate_prompt(s, place, err);
+        if (status != SB_OK)
+            return status;
+        new->sequence = s->unused[--s->n_unused];
+    }
+    memcpy(row, s->prompt_logits + (size_t)place * (size_t)s->model->n_vocab,
+           (size_t)s->model->n_vocab * sizeof *row);
+    return SB_OK;
+}
+
+/* Finds the heirs of the rows, and removes the rows that have none. */
+static sb_status choose_heirs(struct session *s, int32_t n_rows, const int32_t *parent,
+                              sb_error *err)
+{
+    for (int32_t r = 0; r < s->n_now; r++)
+        s->heir[r] = -1;
+    for (int32_t i = n_rows; i > 0; i--)
+        if (parent[i - 1] >= 0)
+            s->heir[parent[i - 1]] = i - 1;
+    for (int32_t r = 0; r < s->n_now; r++) {
+        const bool is_gone = s->now[r].sequence < 0;
+        if (is_gone && s->heir[r] >= 0)
+            return status_fail(err, SB_ERR_STATE,
+                               "row %d goes on from an input that has begun anew", (int)s->heir[r]);
+        if (!is_gone && s->heir[r] < 0)
+            free_sequence(s, s->now[r].sequence);
+    }
+    return SB_OK;
+}
+
+/* Row i continues a row: its sequence is the parent's, or a copy. */
+static void continue_row(struct session *s, int32_t i, int32_t parent, int32_t token)
+{
+    struct gguf_row *const new = &s->next[i];
+    *new = s->now[parent];
+    if (s->heir[parent] != i) {
+        new->sequence = s->unused[--s->n_unused];
+        llama_memory_seq_cp(s->memory, s->now[parent].sequence, new->sequence, -1, -1);
+    }
+    push_token(s, token, new->position++, new->sequence, true);
+}
+
+sb_status gguf_session_step(void *opened, int32_t n_rows, const int32_t *parent,
+                            const int32_t *token, const int32_t *input, void *rows, sb_error *err)
+{
+    struct session *const s = opened;
+    const size_t n_vocab = (size_t)s->model->n_vocab;
+    float *const row = rows;
+    sb_status status = SB_OK;
+    if (n_rows > s->spec.max_rows)
+        return status_fail(err, SB_ERR_LIMIT, "%d rows at once; the session was opened for %d",
+                           (int)n_rows, (int)s->spec.max_rows);
+    for (int32_t i = 0; status == SB_OK && i < n_rows; i++)
+        if (parent[i] < 0 && s->prompts.place[input[i]] < 0)
+            status = gguf_session_begin(s, input[i], "", 0, err);
+    if (status == SB_OK)
+        status = choose_heirs(s, n_rows, parent, err);
+    /* First rows come first: where they are evaluated, the batch is theirs. */
+    for (int32_t i = 0; status == SB_OK && i < n_rows; i++)
+        if (parent[i] < 0)
+            status = start_row(s, i, input[i], row + (size_t)i * n_vocab, err);
+    if (status != SB_OK)
+        return status;
+    s->batch.n_tokens = 0;
+    for (int32_t i = 0; i < n_rows; i++)
+        if (parent[i] >= 0)
+            continue_row(s, i, parent[i], token[i]);
+    struct gguf_row *const last = s->now;
+    s->now = s->next;
+    s->next = last;
+    s->n_now = n_rows;
+    if (s->batch.n_tokens == 0)
+        return SB_OK;
+    status = run_batch(s, err);
+    for (int32_t i = 0, place = 0; status == SB_OK && i < n_rows; i++)
+        if (parent[i] >= 0)
+            status = read_logits(s, place++, row + (size_t)i * n_vocab, err);
+    return status;
+}

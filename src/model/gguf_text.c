@@ -1,0 +1,202 @@
+/* The text of GGUF models: llama.cpp's own tokeniser and pieces.
+ *
+ * An output's text is its pieces one after the other, without the prompt's, so it may begin with a
+ * blank; a character that two pieces share is whole once both are there. Special tokens that are
+ * not text have none. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "model/gguf.h"
+#include "text/utf8.h"
+#include "text/words.h"
+
+/* Longer than any context, and short enough that sizes in bytes and tokens fit an int32_t. */
+enum { MOST_BYTES = 1 << 28 };
+
+const char *gguf_token_text(const void *self, int32_t token)
+{
+    const gguf *const m = self;
+    return llama_vocab_get_text(m->vocab, token);
+}
+
+/* Few are ever looked for, so there is no table of them. */
+int32_t gguf_find_token(const void *self, const char *text, size_t size)
+{
+    const gguf *const m = self;
+    for (int32_t i = 0; i < m->n_vocab; i++) {
+        const char *const known = llama_vocab_get_text(m->vocab, i);
+        if (strlen(known) == size && memcmp(known, text, size) == 0)
+            return i;
+    }
+    return -1;
+}
+
+/* Tokenises text that is known to be UTF-8; is_whole: with what the model puts around a text. */
+static sb_status tokenise(const gguf *m, const char *text, size_t size, bool is_whole,
+                          int32_t **ids, int32_t *n_ids, sb_error *err)
+{
+    /* No tokeniser makes more tokens than bytes, but for the few it adds; if it did, a negative
+     * number would tell how many. */
+    int32_t room = (int32_t)size + 8;
+    int32_t *found = alloc_array((size_t)room, sizeof *found);
+    if (found == NULL)
+        return status_no_memory(err);
+    int32_t n = llama_tokenize(m->vocab, text, (int32_t)size, found, room, is_whole, true);
+    if (n < 0 && n > -2 * (int64_t)MOST_BYTES) {
+        room = -n;
+        alloc_free(found);
+        found = alloc_array((size_t)room, sizeof *found);
+        if (found == NULL)
+            return status_no_memory(err);
+        n = llama_tokenize(m->vocab, text, (int32_t)size, found, room, is_whole, true);
+    }
+    if (n < 0) {
+        alloc_free(found);
+        return status_fail(err, SB_ERR_INPUT, "llama.cpp cannot tokenise this text");
+    }
+    *ids = found;
+    *n_ids = n;
+    return SB_OK;
+}
+
+static sb_status check_text(const char *text, size_t size, sb_error *err)
+{
+    if (size > MOST_BYTES)
+        return status_fail(err, SB_ERR_INPUT, "%zu bytes; expected at most %d", size, MOST_BYTES);
+    if (!utf8_is_text(text, size))
+        return status_fail(err, SB_ERR_INPUT,
+                           "the text is not UTF-8, or has a zero byte: a language model takes "
+                           "UTF-8");
+    return SB_OK;
+}
+
+static int32_t find_word(const void *self, const char *text, size_t size)
+{
+    return gguf_find_token(self, text, size);
+}
+
+/* The ids of words, with the start token where the model wants one. */
+static sb_status encode_words(const gguf *m, const char *text, size_t size, int32_t **ids,
+                              int32_t *n_ids, sb_error *err)
+{
+    int32_t n;
+    const sb_status status = words_encode(text, size, find_word, m, "token", ids, &n, err);
+    if (status != SB_OK)
+        return status;
+    if (llama_vocab_get_add_bos(m->vocab) && llama_vocab_bos(m->vocab) >= 0) {
+        memmove(*ids + 1, *ids, (size_t)n * sizeof **ids); /* there is room for one more */
+        (*ids)[0] = llama_vocab_bos(m->vocab);
+        n++;
+    }
+    *n_ids = n;
+    return SB_OK;
+}
+
+sb_status gguf_encode_prompt(const gguf *m, const char *text, size_t size, int32_t **ids,
+                             int32_t *n_ids, sb_error *err)
+{
+    sb_status status = check_text(text, size, err);
+    if (status != SB_OK)
+        return status;
+    int32_t *found, n;
+    status = m->pretokenized ? encode_words(m, text, size, &found, &n, err)
+                             : tokenise(m, text, size, true, &found, &n, err);
+    if (status != SB_OK)
+        return status;
+    if (n == 0) {
+        alloc_free(found);
+        return status_fail(err, SB_ERR_INPUT,
+                           "the prompt has no token, and this model has no token to begin with");
+    }
+    *ids = found;
+    *n_ids = n;
+    return SB_OK;
+}
+
+sb_status gguf_decode(const void *self, const int32_t *tokens, int32_t n_tokens, char **text,
+                      sb_error *err)
+{
+    const gguf *const m = self;
+    char *joined = NULL;
+    size_t size = 0, capacity = 0;
+    sb_status status = alloc_reserve(&joined, &capacity, 64, 1);
+    for (int32_t i = 0; status == SB_OK && i < n_tokens; i++) {
+        const int32_t room = capacity - size > INT32_MAX ? INT32_MAX : (int32_t)(capacity - size);
+        int32_t n = llama_token_to_piece(m->vocab, tokens[i], joined + size, room, 0, false);
+        if (n < 0) { /* minus what is needed */
+            status = alloc_reserve(&joined, &capacity, size + (size_t)-n + 1, 1);
+            if (status == SB_OK)
+                n = llama_token_to_piece(m->vocab, tokens[i], joined + size, -n, 0, false);
+        }
+        for (int32_t j = 0; j < n; j++) /* a text ends with its first zero byte */
+            if (joined[size + (size_t)j] == '\0')
+                joined[size + (size_t)j] = '?';
+        size += n > 0 ? (size_t)n : 0;
+    }
+    if (status == SB_OK)
+        status = alloc_reserve(&joined, &capacity, size + 1, 1);
+    if (status != SB_OK) {
+        alloc_free(joined);
+        return status_no_memory(err);
+    }
+    joined[size] = '\0';
+    *text = joined;
+    return SB_OK;
+}
+
+/* Tokenises `head` and `text` as one and gives the tokens whose text is `text`; *n_ids is -1 where
+ * there are none, because a token reaches from the one into the other. */
+static sb_status tokenise_after(const gguf *m, const char *head, const char *text, size_t size,
+                                int32_t **ids, int32_t *n_ids, sb_error *err)
+{
+    const size_t head_size = strlen(head);
+    char *const whole = alloc_array(head_size + size + 1, 1);
+    if (whole == NULL)
+        return status_no_memory(err);
+    memcpy(whole, head, head_size);
+    memcpy(whole + head_size, text, size);
+    int32_t *found = NULL, n = 0;
+    sb_status status = tokenise(m, whole, head_size + size, false, &found, &n, err);
+    alloc_free(whole);
+    *n_ids = -1;
+    for (int32_t first = 0; status == SB_OK && first <= n && *n_ids < 0; first++) {
+        char *back = NULL;
+        status = gguf_decode(m, found + first, n - first, &back, err);
+        if (status == SB_OK && strlen(back) == size && memcmp(back, text, size) == 0) {
+            memmove(found, found + first, (size_t)(n - first) * sizeof *found);
+            *n_ids = n - first;
+        }
+        const bool is_past = status == SB_OK && strlen(back) < size;
+        alloc_free(back);
+        if (is_past)
+            break;
+    }
+    if (status != SB_OK || *n_ids < 0)
+        alloc_free(found);
+    else
+        *ids = found;
+    return status;
+}
+
+sb_status gguf_encode(const void *self, const char *text, size_t size, int32_t **tokens,
+                      int32_t *n_tokens, sb_error *err)
+{
+    const gguf *const m = self;
+    sb_status status = check_text(text, size, err);
+    if (status != SB_OK)
+        return status;
+    /* An output goes on from a prompt, but some tokenisers put a blank before whatever they are
+     * given. After a line end they cannot. */
+    int32_t n = -1;
+    status = tokenise_after(m, "", text, size, tokens, &n, err);
+    if (status == SB_OK && n < 0)
+        status = tokenise_after(m, "\n", text, size, tokens, &n, err);
+    if (status == SB_OK && n < 0)
+        status = status_fail(err, SB_ERR_INPUT,
+                             "no tokens of this model read as this text after a prompt; give them "
+                             "as \"tokens\"");
+    if (status == SB_OK)
+        *n_tokens = n;
+    return status;
+}
