@@ -585,6 +585,11 @@ static void damaged_files_are_refused(void **state)
     const size_t cuts[] = {23, 100, 5000, 20000, size / 2, size - 1};
     for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++)
         expect_refusal(data, cuts[i], "llama.cpp cannot load");
+    /* A token twice: llama.cpp's assertion, which would end the process. */
+    for (size_t i = 0; i + 6 < size; i++)
+        if (memcmp(data + i, "<0x41>", 6) == 0)
+            data[i + 4] = '2';
+    expect_refusal(data, size, "GGML_ASSERT");
     free(data);
 }
 

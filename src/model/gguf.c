@@ -5,7 +5,6 @@
 #include "model/gguf.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,46 +12,14 @@
 #include "base/status.h"
 #include "model/backend.h"
 
-/* --- what llama.cpp says --- */
-
-/* Its log is one for the whole process, so whoever listens holds the lock. */
-static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
-static char log_words[300];
-static ggml_log_callback host_log;
-static void *host_log_user;
-
-static void keep_words(enum ggml_log_level level, const char *text, void *user)
-{
-    (void)user;
-    const size_t size = strcspn(text, "\n");
-    if (level != GGML_LOG_LEVEL_ERROR || size == 0)
-        return;
-    /* The first is the cause; what follows it says who else failed for it. */
-    if (log_words[0] == '\0')
-        snprintf(log_words, sizeof log_words, "%.*s", (int)(size < 250 ? size : 250), text);
-}
-
-void gguf_words_begin(void)
-{
-    pthread_mutex_lock(&log_lock);
-    log_words[0] = '\0';
-    llama_log_get(&host_log, &host_log_user);
-    llama_log_set(keep_words, NULL);
-}
-
-void gguf_words_end(char *words, size_t size)
-{
-    llama_log_set(host_log, host_log_user);
-    if (words != NULL)
-        snprintf(words, size, "%s", log_words);
-    pthread_mutex_unlock(&log_lock);
-}
-
-/* --- the model --- */
-
 static bool probe(const char *head, size_t size)
 {
     return size >= 4 && memcmp(head, "GGUF", 4) == 0;
+}
+
+static void free_model(void *model)
+{
+    llama_model_free(model); /* accepts NULL */
 }
 
 static void close_gguf(void *self)
@@ -60,9 +27,8 @@ static void close_gguf(void *self)
     gguf *const m = self;
     if (m == NULL)
         return;
-    gguf_words_begin();
-    llama_model_free(m->model);
-    gguf_words_end(NULL, 0);
+    char words[GGUF_WORDS_SIZE];
+    gguf_try(free_model, m->model, words);
     alloc_free(m->ends);
     alloc_free(m);
 }
@@ -128,19 +94,29 @@ static sb_status find_ends(gguf *m, sb_error *err)
     return SB_OK;
 }
 
-/* Loads the file, or says in llama.cpp's words why not. */
-static sb_status load(gguf *m, const char *path, const char *name, sb_error *err)
+struct loading {
+    const char *path;
+    struct llama_model *model;
+};
+
+static void load_model(void *argument)
 {
-    char words[300];
-    gguf_words_begin();
+    struct loading *const loading = argument;
     llama_backend_init();
     if (ggml_backend_reg_count() == 0)
         ggml_backend_load_all(); /* a llama.cpp whose processors are modules of their own */
-    m->model = llama_model_load_from_file(path, llama_model_default_params());
-    gguf_words_end(words, sizeof words);
-    if (m->model == NULL)
+    loading->model = llama_model_load_from_file(loading->path, llama_model_default_params());
+}
+
+/* Loads the file, or says in llama.cpp's words why not. */
+static sb_status load(gguf *m, const char *path, const char *name, sb_error *err)
+{
+    struct loading loading = {.path = path};
+    char words[GGUF_WORDS_SIZE];
+    if (!gguf_try(load_model, &loading, words) || loading.model == NULL)
         return status_fail(err, SB_ERR_FORMAT, "%s: llama.cpp cannot load this GGUF file: %s", name,
                            words[0] != '\0' ? words : "it does not say why");
+    m->model = loading.model;
     m->vocab = llama_model_get_vocab(m->model);
     m->n_vocab = llama_vocab_n_tokens(m->vocab);
     if (llama_model_has_encoder(m->model) || !llama_model_has_decoder(m->model) ||

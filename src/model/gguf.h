@@ -1,5 +1,5 @@
-/* GGUF language models through llama.cpp: what gguf.c (the model), gguf_text.c (its text) and
- * gguf_session.c (its rows) share. */
+/* GGUF language models through llama.cpp: what gguf.c (the model), gguf_text.c (its text),
+ * gguf_context.c (its cache), gguf_session.c (its rows) and gguf_try.cc (calls) share. */
 #ifndef MODEL_GGUF_H
 #define MODEL_GGUF_H
 
@@ -9,6 +9,10 @@
 #include <stdint.h>
 
 #include "sbeam/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* llama.cpp keeps the sequences that a cell of its cache belongs to in a set of so many bits. */
 enum { GGUF_MOST_SEQUENCES = 256 };
@@ -23,11 +27,29 @@ typedef struct gguf {
     bool pretokenized;
 } gguf;
 
-/* llama.cpp tells its log instead of its caller what it does, and why it fails. Between the two
- * calls, which hold a lock, that goes to us and not to the terminal: gguf_words_end gives the first
- * error that was told, "" where there was none; words may be NULL. */
-void gguf_words_begin(void);
-void gguf_words_end(char *words, size_t size);
+enum { GGUF_WORDS_SIZE = 300 };
+
+/* Calls llama.cpp. What it tells its log meanwhile does not go to the terminal: the first error is
+ * copied to `words` ("" where there is none). Where it throws or aborts, the call is left in its
+ * middle and false returned, with the reason in `words`; what it was working on must then neither
+ * be touched nor freed. */
+bool gguf_try(void (*work)(void *argument), void *argument, char words[GGUF_WORDS_SIZE]);
+
+/* How large a context is to be. */
+typedef struct gguf_size {
+    int64_t n_cells;
+    int32_t n_sequences, n_batch, threads;
+} gguf_size;
+
+/* *context is the caller's, to be released with gguf_context_free, which accepts NULL. */
+sb_status gguf_context_make(const gguf *m, const gguf_size *size, struct llama_context **context,
+                            sb_error *err);
+void gguf_context_free(struct llama_context *context);
+/* Copies all cells from one context to another. */
+sb_status gguf_context_move(struct llama_context *from, struct llama_context *to, sb_error *err);
+/* Evaluates a batch. Where !*is_whole the context must neither be used nor freed any more. */
+sb_status gguf_context_decode(struct llama_context *context, struct llama_batch batch,
+                              bool *is_whole, sb_error *err);
 
 /* The tokens of a prompt, special ones and those that the model puts before it included; at least
  * one. *ids is the caller's, to be released with alloc_free. */
@@ -49,4 +71,7 @@ sb_status gguf_session_begin(void *opened, int32_t input, const char *text, size
 sb_status gguf_session_step(void *opened, int32_t n_rows, const int32_t *parent,
                             const int32_t *token, const int32_t *input, void *rows, sb_error *err);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

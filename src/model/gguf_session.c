@@ -13,7 +13,6 @@
  * made when the first prompt is known, and again, with what is in it, when a longer one comes. */
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
@@ -51,17 +50,10 @@ struct session {
 
 /* --- opening --- */
 
-static void free_context(struct llama_context *context)
-{
-    gguf_words_begin();
-    llama_free(context); /* accepts NULL */
-    gguf_words_end(NULL, 0);
-}
-
 void gguf_session_close(void *opened)
 {
     struct session *const s = opened;
-    free_context(s->context);
+    gguf_context_free(s->context);
     if (s->batch.token != NULL)
         llama_batch_free(s->batch);
     source_cache_close(&s->prompts);
@@ -132,96 +124,30 @@ sb_status gguf_session_open(const void *self, const sb_session_spec *spec, void 
 
 /* --- the context --- */
 
-/* What the cells will take, by the shape of an ordinary attention layer: keys and values of 4
- * bytes. */
-static double cache_bytes(const gguf *m, int64_t n_cells)
-{
-    const int32_t heads = llama_model_n_head(m->model);
-    const double width = heads > 0 ? (double)llama_model_n_embd(m->model) / heads : 0;
-    return 2.0 * 4.0 * width * llama_model_n_head_kv(m->model) * llama_model_n_layer(m->model) *
-           (double)n_cells;
-}
-
-static double machine_bytes(void)
-{
-#ifdef _SC_PHYS_PAGES
-    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-#else
-    return INFINITY;
-#endif
-}
-
-/* Makes a context with room for prompts of `room` tokens. */
-static sb_status make_context(struct session *s, int32_t room, struct llama_context **context,
-                              sb_error *err)
-{
-    const sb_session_spec *const spec = &s->spec;
-    /* The last token of a sequence is not evaluated. */
-    const int64_t n_cells =
-        (int64_t)room * spec->max_inputs + (int64_t)spec->max_rows * (spec->max_len - 1) + 1;
-    const double gib = 1024.0 * 1024.0 * 1024.0;
-    const double bytes = cache_bytes(s->model, n_cells);
-    if (n_cells > INT32_MAX / 2 || bytes > machine_bytes())
-        return status_fail(err, SB_ERR_LIMIT,
-                           "%d rows of %d tokens and their prompts need a cache of %lld cells, "
-                           "about %.1f GiB, and this machine has %.1f GiB; lower k, max-len or "
-                           "batch",
-                           (int)spec->max_rows, (int)spec->max_len, (long long)n_cells, bytes / gib,
-                           machine_bytes() / gib);
-    struct llama_context_params params = llama_context_default_params();
-    params.n_ctx = (uint32_t)n_cells;
-    params.n_batch = params.n_ubatch = (uint32_t)s->n_batch;
-    params.n_seq_max =
-        (uint32_t)(s->keeps_prompts ? spec->max_rows + spec->max_inputs : spec->max_rows);
-    params.n_threads = params.n_threads_batch = spec->threads > 0 ? spec->threads : 1;
-    params.kv_unified = true;
-    /* In half precision, and by flash attention, what a row computes depends on the rows beside it:
-     * its log-probabilities change by 2e-2; so by 1e-5. */
-    params.type_k = params.type_v = GGML_TYPE_F32;
-    params.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
-    params.no_perf = true;
-    char words[300];
-    gguf_words_begin();
-    *context = llama_init_from_model(s->model->model, params);
-    gguf_words_end(words, sizeof words);
-    if (*context == NULL)
-        return status_fail(err, SB_ERR_LIMIT,
-                           "llama.cpp cannot make a context of %lld cells%s%s; lower k, max-len or "
-                           "batch",
-                           (long long)n_cells, words[0] != '\0' ? ": " : "", words);
-    return SB_OK;
-}
-
-/* Copies all cells from one context to another. */
-static sb_status move_cells(struct llama_context *from, struct llama_context *to, sb_error *err)
-{
-    const size_t size = llama_state_get_size(from);
-    uint8_t *const state = alloc_array(size, 1);
-    if (state == NULL)
-        return status_no_memory(err);
-    const size_t written = llama_state_get_data(from, state, size);
-    const size_t read = written > 0 ? llama_state_set_data(to, state, written) : 0;
-    alloc_free(state);
-    return read > 0 ? SB_OK
-                    : status_fail(err, SB_ERR_MODEL,
-                                  "llama.cpp cannot move its cache to a larger context");
-}
-
 /* Makes sure that there is a context, with room for a prompt of n tokens. */
 static sb_status reserve_prompt(struct session *s, int32_t n, sb_error *err)
 {
     if (s->context != NULL && n <= s->prompt_room)
         return SB_OK;
     const int32_t room = (n + PROMPT_UNIT - 1) / PROMPT_UNIT * PROMPT_UNIT;
+    const sb_session_spec *const spec = &s->spec;
+    const gguf_size size = {
+        /* The last token of a sequence is not evaluated. */
+        .n_cells =
+            (int64_t)room * spec->max_inputs + (int64_t)spec->max_rows * (spec->max_len - 1) + 1,
+        .n_sequences = spec->max_rows + (s->keeps_prompts ? spec->max_inputs : 0),
+        .n_batch = s->n_batch,
+        .threads = spec->threads > 0 ? spec->threads : 1,
+    };
     struct llama_context *context = NULL;
-    sb_status status = make_context(s, room, &context, err);
+    sb_status status = gguf_context_make(s->model, &size, &context, err);
     if (status == SB_OK && s->context != NULL)
-        status = move_cells(s->context, context, err);
+        status = gguf_context_move(s->context, context, err);
     if (status != SB_OK) {
-        free_context(context);
+        gguf_context_free(context);
         return status;
     }
-    free_context(s->context);
+    gguf_context_free(s->context);
     s->context = context;
     s->memory = llama_get_memory(context);
     s->prompt_room = room;
@@ -242,22 +168,29 @@ static void push_token(struct session *s, int32_t token, int32_t position, int32
     s->batch.logits[i] = wants_logits;
 }
 
-/* Evaluates the batch. After a failure nothing is alive any more. */
+/* Nothing is alive any more: neither rows nor prompts. */
+static void forget_all(struct session *s)
+{
+    clear_rows(s);
+    for (int32_t i = 0; i < s->prompts.n; i++) {
+        s->prompts.place[i] = -1;
+        s->prompts.places[i].n = s->prompts.places[i].n_users = 0;
+    }
+}
+
+/* Evaluates the batch. After a failure nothing is alive. */
 static sb_status run_batch(struct session *s, sb_error *err)
 {
-    const int32_t code = llama_decode(s->context, s->batch);
-    if (code == 0)
+    bool is_whole;
+    const sb_status status = gguf_context_decode(s->context, s->batch, &is_whole, err);
+    if (status == SB_OK)
         return SB_OK;
-    llama_memory_clear(s->memory, true);
-    clear_rows(s);
-    for (int32_t i = 0; i < s->prompts.n; i++)
-        if (s->prompts.place[i] >= 0)
-            source_cache_forget(&s->prompts, i);
-    for (int32_t i = 0; i < s->prompts.n; i++)
-        s->prompts.places[i].n = 0;
-    return status_fail(err, code == 1 ? SB_ERR_LIMIT : SB_ERR_MODEL,
-                       "llama.cpp could not evaluate %d tokens (code %d%s)", (int)s->batch.n_tokens,
-                       (int)code, code == 1 ? ": its context is full" : "");
+    forget_all(s);
+    if (is_whole)
+        llama_memory_clear(s->memory, true);
+    else
+        s->context = NULL; /* left in its middle */
+    return status;
 }
 
 /* The scores after token i of the batch. All tokens that end are one leaf: their probabilities are

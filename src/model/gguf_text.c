@@ -32,31 +32,46 @@ int32_t gguf_find_token(const void *self, const char *text, size_t size)
     return -1;
 }
 
+struct tokenising {
+    const struct llama_vocab *vocab;
+    const char *text;
+    int32_t size;
+    bool is_whole;
+    int32_t *ids, room, n;
+};
+
+static void call_tokeniser(void *argument)
+{
+    struct tokenising *const t = argument;
+    t->n = llama_tokenize(t->vocab, t->text, t->size, t->ids, t->room, t->is_whole, true);
+}
+
 /* Tokenises text that is known to be UTF-8; is_whole: with what the model puts around a text. */
 static sb_status tokenise(const gguf *m, const char *text, size_t size, bool is_whole,
                           int32_t **ids, int32_t *n_ids, sb_error *err)
 {
-    /* No tokeniser makes more tokens than bytes, but for the few it adds; if it did, a negative
-     * number would tell how many. */
-    int32_t room = (int32_t)size + 8;
-    int32_t *found = alloc_array((size_t)room, sizeof *found);
-    if (found == NULL)
-        return status_no_memory(err);
-    int32_t n = llama_tokenize(m->vocab, text, (int32_t)size, found, room, is_whole, true);
-    if (n < 0 && n > -2 * (int64_t)MOST_BYTES) {
-        room = -n;
-        alloc_free(found);
-        found = alloc_array((size_t)room, sizeof *found);
-        if (found == NULL)
+    struct tokenising t = {
+        .vocab = m->vocab, .text = text, .size = (int32_t)size, .is_whole = is_whole};
+    char words[GGUF_WORDS_SIZE] = "";
+    /* Hardly a text has more tokens than bytes and the few that are added; if it has, minus their
+     * number comes back. */
+    t.n = -((int32_t)size + 8);
+    while (t.n < 0 && t.n >= -2 * MOST_BYTES) {
+        alloc_free(t.ids);
+        t.room = -t.n;
+        t.ids = alloc_array((size_t)t.room, sizeof *t.ids);
+        if (t.ids == NULL)
             return status_no_memory(err);
-        n = llama_tokenize(m->vocab, text, (int32_t)size, found, room, is_whole, true);
+        if (!gguf_try(call_tokeniser, &t, words) || (t.n < 0 && -t.n <= t.room))
+            t.n = INT32_MIN;
     }
-    if (n < 0) {
-        alloc_free(found);
-        return status_fail(err, SB_ERR_INPUT, "llama.cpp cannot tokenise this text");
+    if (t.n < 0) {
+        alloc_free(t.ids);
+        return status_fail(err, SB_ERR_INPUT, "llama.cpp cannot tokenise this text%s%s",
+                           words[0] != '\0' ? ": " : "", words);
     }
-    *ids = found;
-    *n_ids = n;
+    *ids = t.ids;
+    *n_ids = t.n;
     return SB_OK;
 }
 

@@ -1,0 +1,123 @@
+/* The contexts of llama.cpp, where the cells of all rows are: made for a given size, moved to a
+ * larger one, evaluated. */
+#include <math.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "model/gguf.h"
+
+static void free_opened(void *context)
+{
+    llama_free(context); /* accepts NULL */
+}
+
+void gguf_context_free(struct llama_context *context)
+{
+    char words[GGUF_WORDS_SIZE];
+    gguf_try(free_opened, context, words);
+}
+
+/* What the cells will take, by the shape of an ordinary attention layer: keys and values of 4
+ * bytes. */
+static double cache_bytes(const gguf *m, int64_t n_cells)
+{
+    const int32_t heads = llama_model_n_head(m->model);
+    const double width = heads > 0 ? (double)llama_model_n_embd(m->model) / heads : 0;
+    return 2.0 * 4.0 * width * llama_model_n_head_kv(m->model) * llama_model_n_layer(m->model) *
+           (double)n_cells;
+}
+
+static double machine_bytes(void)
+{
+#ifdef _SC_PHYS_PAGES
+    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+#else
+    return INFINITY;
+#endif
+}
+
+struct opening {
+    struct llama_model *model;
+    struct llama_context_params params;
+    struct llama_context *context;
+};
+
+static void open_context(void *argument)
+{
+    struct opening *const opening = argument;
+    opening->context = llama_init_from_model(opening->model, opening->params);
+}
+
+sb_status gguf_context_make(const gguf *m, const gguf_size *size, struct llama_context **context,
+                            sb_error *err)
+{
+    const double gib = 1024.0 * 1024.0 * 1024.0;
+    const double bytes = cache_bytes(m, size->n_cells);
+    if (size->n_cells > INT32_MAX / 2 || bytes > machine_bytes())
+        return status_fail(err, SB_ERR_LIMIT,
+                           "the rows and their prompts need a cache of %lld cells, about %.1f GiB, "
+                           "and this machine has %.1f GiB; lower k, max-len or batch",
+                           (long long)size->n_cells, bytes / gib, machine_bytes() / gib);
+    struct opening opening = {m->model, llama_context_default_params(), NULL};
+    struct llama_context_params *const params = &opening.params;
+    params->n_ctx = (uint32_t)size->n_cells;
+    params->n_batch = params->n_ubatch = (uint32_t)size->n_batch;
+    params->n_seq_max = (uint32_t)size->n_sequences;
+    params->n_threads = params->n_threads_batch = size->threads;
+    params->kv_unified = true;
+    params->no_perf = true;
+    /* In half precision, and by flash attention, what a row computes depends on the rows beside it:
+     * its log-probabilities change by 2e-2; so by 1e-5. */
+    params->type_k = params->type_v = GGML_TYPE_F32;
+    params->flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
+    char words[GGUF_WORDS_SIZE];
+    if (!gguf_try(open_context, &opening, words) || opening.context == NULL)
+        return status_fail(err, SB_ERR_LIMIT,
+                           "llama.cpp cannot make a context of %lld cells%s%s; lower k, max-len or "
+                           "batch",
+                           (long long)size->n_cells, words[0] != '\0' ? ": " : "", words);
+    *context = opening.context;
+    return SB_OK;
+}
+
+sb_status gguf_context_move(struct llama_context *from, struct llama_context *to, sb_error *err)
+{
+    const size_t size = llama_state_get_size(from);
+    uint8_t *const state = alloc_array(size, 1);
+    if (state == NULL)
+        return status_no_memory(err);
+    const size_t written = llama_state_get_data(from, state, size);
+    const size_t read = written > 0 ? llama_state_set_data(to, state, written) : 0;
+    alloc_free(state);
+    return read > 0 ? SB_OK
+                    : status_fail(err, SB_ERR_MODEL,
+                                  "llama.cpp cannot move its cache to a larger context");
+}
+
+struct decoding {
+    struct llama_context *context;
+    struct llama_batch batch;
+    int32_t code;
+};
+
+static void decode_batch(void *argument)
+{
+    struct decoding *const decoding = argument;
+    decoding->code = llama_decode(decoding->context, decoding->batch);
+}
+
+sb_status gguf_context_decode(struct llama_context *context, struct llama_batch batch,
+                              bool *is_whole, sb_error *err)
+{
+    struct decoding decoding = {context, batch, -1};
+    char words[GGUF_WORDS_SIZE];
+    *is_whole = gguf_try(decode_batch, &decoding, words);
+    if (*is_whole && decoding.code == 0)
+        return SB_OK;
+    const bool is_full = *is_whole && decoding.code == 1;
+    return status_fail(err, is_full ? SB_ERR_LIMIT : SB_ERR_MODEL,
+                       "llama.cpp could not evaluate %d tokens (code %d)%s%s", (int)batch.n_tokens,
+                       (int)decoding.code, words[0] != '\0' ? ": " : "",
+                       is_full ? "its context is full" : words);
+}
