@@ -41,7 +41,8 @@ void on_abort(const char *message)
 {
     if (current != nullptr) {
         const char *const name = std::strrchr(message, '/'); /* of llama.cpp's source file */
-        throw std::runtime_error(name != nullptr ? name + 1 : message);
+        keep(name != nullptr ? name + 1 : message);
+        throw std::runtime_error(current);
     }
     if (host_abort != nullptr)
         host_abort(message);
