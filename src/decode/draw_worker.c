@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "decode/cached_steps.h"
 #include "decode/draw_pool.h"
+#include "decode/interrupt.h"
 
 struct worker {
     struct pool *pool;
@@ -158,8 +159,10 @@ static void refuse_all(struct worker *worker, const sb_error *reason)
             pool_refuse(worker->pool, &worker->work[slot], reason);
 }
 
-/* Works until there are no more jobs. What fails before a job is begun is returned; after that it
- * belongs to the job. */
+/* Works until there are no more jobs. What fails before a job is begun is returned, and so is an
+ * interrupt; after that it belongs to the job. Whoever waits for room in the ring, or for a row
+ * that is being computed, waits for a worker within its step, which goes on to its end: so an
+ * interrupt leaves nobody waiting. */
 static sb_status work_on(struct worker *worker, sb_error *err)
 {
     struct pool *const pool = worker->pool;
@@ -171,6 +174,8 @@ static sb_status work_on(struct worker *worker, sb_error *err)
             status = begin(worker, &work, err);
         if (status != SB_OK || worker->n_active == 0)
             break;
+        if (interrupt_is_raised(pool->plan.interrupt))
+            return status_fail(err, SB_ERR_STOPPED, "interrupted");
         sb_error reason = {SB_OK, ""};
         const sb_status stepped = step(worker, &reason);
         if (stepped != SB_OK) {
