@@ -65,9 +65,9 @@ typedef struct sb_plan {
      * is drawn stays the same, to the bit where rows do not depend on the rows computed beside
      * them. The model must have states (sb_model_has_states). */
     size_t cache_size;
-    sb_cache_stats *cache_stats; /* filled in at the end, unless the plan is refused; or NULL */
-    const sb_interrupt
-        *interrupt; /* looked at before each step of the model; or NULL, the default */
+    sb_cache_stats *cache_stats;   /* filled in at the end, unless the plan is refused; or NULL */
+    const sb_interrupt *interrupt; /* looked at before each step of the model and each input; or
+                                      NULL, the default */
 } sb_plan;
 
 SB_API void sb_plan_default(sb_plan *plan);

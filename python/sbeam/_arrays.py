@@ -37,8 +37,8 @@ def to_scores(x: Any, what: str) -> np.ndarray:
     """float32 or float64 in native order: float16 and bfloat16 become float32, which holds them."""
     array = to_numpy(x, what)
     if array.dtype.kind != "f" or array.dtype.itemsize not in (2, 4, 8):
-        raise ArgumentError("%s: the type of the elements is %s; expected float16, bfloat16, float32 "
-                            "or float64" % (what, array.dtype))
+        raise ArgumentError("%s: the type of the elements is %s; expected float16, bfloat16, "
+                            "float32 or float64" % (what, array.dtype))
     wanted = np.float64 if array.dtype.itemsize == 8 else np.float32
     return array if array.dtype == wanted and array.dtype.isnative else array.astype(wanted)
 

@@ -14,8 +14,8 @@ def _replace_byte(problem: UnicodeError) -> Tuple[str, int]:
     return "\ufffd", problem.start + 1
 
 
-# Each byte that is no UTF-8 becomes U+FFFD, as in the records of the command; Python's own "replace"
-# takes several bytes for one where they begin a character.
+# Each byte that is no UTF-8 becomes U+FFFD, as in the records of the command; Python's own
+# "replace" takes several bytes for one where they begin a character.
 codecs.register_error("sbeam-replace", _replace_byte)
 
 

@@ -131,7 +131,9 @@ class Decoder:
     def _guard_stop(self, function: Callable[[Tuple[int, ...]], bool]) -> Callable[..., int]:
         def guarded(_user, tokens, n_tokens):
             try:
-                return -1 if self._problem is not None else int(bool(function(tuple(tokens[:n_tokens]))))
+                if self._problem is not None:
+                    return -1
+                return int(bool(function(tuple(tokens[:n_tokens]))))
             except BaseException as problem:
                 self._problem = problem
                 return -1

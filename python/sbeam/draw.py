@@ -35,8 +35,8 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
         ...     print(s.text, s.log_p)
 
     model        a model file, an open Model, or None for the default translation model
-    inputs       prefixes to continue or texts to translate: one, or a list. None draws once from the
-                 empty prefix, which models that translate refuse
+    inputs       prefixes to continue or texts to translate: one, or a list. None draws once from
+                 the empty prefix, which models that translate refuse
     temperature  divides the model's logits: a number, or a list of them
     seed         the key of all noise; None: random below 2^53. It is in the results
     draws        independent draws for each input and temperature
@@ -50,8 +50,8 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
     draws, bit for bit, for the same seed. `pretokenized` and `bpe_marker` belong to a model that is
     opened here; an open Model has its own.
 
-    Returns one Draw for each input, temperature and draw, in this order. Ctrl-C ends the work before
-    its next step."""
+    Returns one Draw for each input, temperature and draw, in this order. Ctrl-C ends the work
+    before its next step."""
     settings: Dict[str, Any] = dict(
         k=k, method=method, kappa=kappa, max_len=max_len, min_len=min_len, top_k=top_k, top_p=top_p,
         min_p=min_p, finished=finished, length_penalty=length_penalty, early_stop=early_stop,

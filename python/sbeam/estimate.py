@@ -39,8 +39,8 @@ def estimate(draw: Union[Draw, Mapping[str, Any]], f: Union[Callable[[Sequence],
 
     draw        a Draw, or a mapping of arrays: "log_p", and "kappa" unless it is given by keyword
     f           a function of a Sequence, or its values, one for each sequence
-    estimator   one of ESTIMATORS; by default "sbs-normalised" for sbs and explicit, "mc" for sample,
-                "beam-normalised" for beam. Other methods have none
+    estimator   one of ESTIMATORS; by default "sbs-normalised" for sbs and explicit, "mc" for
+                sample, "beam-normalised" for beam. Other methods have none
 
     The formulas are in sbeam/estimate.h, and doc/estimating.md says how far to trust each."""
     if isinstance(draw, Draw):

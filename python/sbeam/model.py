@@ -56,16 +56,16 @@ def find_default_model() -> str:
     for folder in folders:
         if (folder / DEFAULT_MODEL).exists():
             return str(folder / DEFAULT_MODEL)
-    raise IOFailure("no model was given (or named by the environment variable SBEAM_MODEL), and the "
-                    "default one, %s, is not in %s"
+    raise IOFailure("no model was given (or named by the environment variable SBEAM_MODEL), and "
+                    "the default one, %s, is not in %s"
                     % (DEFAULT_MODEL, " or ".join(map(str, dict.fromkeys(folders)))))
 
 
 class Model:
     """A model file: a tree or a chain in JSON, an ARPA n-gram model, a neural model.
 
-    It may be shared by threads. Closing it while another thread draws from it is fine: the memory is
-    freed when that ends; every later use is a StateError."""
+    It may be shared by threads. Closing it while another thread draws from it is fine: the memory
+    is freed when that ends; every later use is a StateError."""
 
     def __init__(self, path: Optional[Path_] = None, pretokenized: bool = False,
                  bpe_marker: Optional[str] = None) -> None:

@@ -41,8 +41,8 @@ def sample_without_replacement(
                  which is what many models begin with, or 0 where there is none
     vocab_size   columns of the logits; by default those of the first call
 
-    The tokens are int64: a tensor on the device of the states where these hold a tensor, else a NumPy
-    array. The other keywords, and what is refused, are those of Decoder. Returns a Draw, or, with
+    The tokens are int64: a tensor on the device of the states where these hold a tensor, else a
+    NumPy array. The other keywords, and what is refused, are those of Decoder. Returns a Draw, or, with
     `inputs`, a list of them. What step_fn raises comes through as it is."""
     n = 1 if inputs is None else to_int(inputs, "inputs", 1, 4096)
     starts = _start_tokens(start_token, eos, n)

@@ -35,8 +35,10 @@ def run_command(*arguments, stdin=None):
 
 
 def environment():
-    """For programs that import the package from the source tree."""
-    return dict(os.environ, PYTHONPATH=str(HERE.parent))
+    """For programs that import the package from the source tree, without a sanitizer's library."""
+    plain = {name: value for name, value in os.environ.items()
+             if name not in ("LD_PRELOAD", "SBEAM_LIBRARY")}
+    return dict(plain, PYTHONPATH=str(HERE.parent))
 
 
 # --- statistics ---
