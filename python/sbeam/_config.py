@@ -182,8 +182,13 @@ class Config:
         return told
 
 
-def to_list(value: Union[None, Text, Iterable[Any]]) -> List[Any]:
+def to_list(value: Union[None, Text, Iterable[Any]], what: str) -> List[Any]:
     """None, one text, or many."""
     if value is None:
         return []
-    return [value] if isinstance(value, (str, bytes)) else list(value)
+    if isinstance(value, (str, bytes)):
+        return [value]
+    try:
+        return list(value)
+    except TypeError:
+        raise ArgumentError("%s is %r; expected one or a list" % (what, value)) from None

@@ -88,14 +88,15 @@ class Decoder:
         for name, given in (("temperature", temperatures), ("streams", numbers), ("draws", rounds)):
             if len(given) != n:
                 raise ArgumentError("%s has %d numbers for %d inputs" % (name, len(given), n))
-        banned = to_ints(to_list(ban), "ban", 0, self._vocab_size - 1)
-        if "temperature" in settings or "stop" in settings:
+        banned = to_ints(to_list(ban, "ban"), "ban", 0, self._vocab_size - 1)
+        if "stop" in settings:
             raise TypeError("unexpected keyword 'stop': a decoder has no text; use is_stop")
+        for x in temperatures:  # C would take 0 for that of the settings
+            Config({"temperature": x})
         config = Config(dict(settings, k=k, method=method, seed=to_seed(seed),
                              temperature=temperatures[0]))
         config.set_ban(banned, banned)
         self._settings = config.told()
-        self._k = config.struct.k
         # Kept as long as the decoder: C calls them.
         self._callbacks = (s.LEAF_FN() if is_leaf is None else s.LEAF_FN(self._guard_leaf(is_leaf)),
                            s.STOP_FN() if is_stop is None else s.STOP_FN(self._guard_stop(is_stop)))
@@ -110,8 +111,6 @@ class Decoder:
         try:
             for i in range(n):
                 job = s.sb_job(numbers[i], rounds[i], temperatures[i])
-                if temperatures[i] == 0:  # C takes 0 for that of the settings
-                    Config({"temperature": 0.0})
                 call("sb_decoder_add", self._handle, ctypes.byref(job), None)
         except BaseException:
             self.close()

@@ -87,7 +87,7 @@ def _make_plan(temperatures: Items[float], draws: int, threads: int, batch: int,
 def _find_bans(model: Model, ban: Any) -> Tuple[List[int], List[Union[str, int]]]:
     ids: List[int] = []
     told: List[Union[str, int]] = []
-    for token in to_list(ban):
+    for token in to_list(ban, "ban"):
         if isinstance(token, (str, bytes)):
             found = model.find_token(token)
             if found is None:
@@ -123,7 +123,7 @@ def _number_inputs(streams: Any, n: int) -> List[int]:
 def _draw_from(model: Model, inputs: Any, config: Config, plan: s.sb_plan, ban: Any, stop: Any,
                streams: Any) -> List[Draw]:
     config.set_ban(*_find_bans(model, ban))
-    stops = [to_c_string(text, "stop") for text in to_list(stop)]
+    stops = [to_c_string(text, "stop") for text in to_list(stop, "stop")]
     config.set_stop(stops, [to_str(text) for text in stops])
     call("sb_config_check", ctypes.byref(config.struct))
     if inputs is None:
@@ -131,7 +131,7 @@ def _draw_from(model: Model, inputs: Any, config: Config, plan: s.sb_plan, ban: 
             raise ArgumentError("a model of kind '%s' needs inputs" % model.info.kind)
         texts = [b""]
     else:
-        texts = [to_bytes(text, "an input") for text in to_list(inputs)]
+        texts = [to_bytes(text, "an input") for text in to_list(inputs, "inputs")]
     return _Work(model, texts, _number_inputs(streams, len(texts)), config, plan, stops).run()
 
 

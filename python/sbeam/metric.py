@@ -60,7 +60,7 @@ class _References:
 
     def __init__(self, config: s.sb_bleu_config, references: Union[Text, Iterable[Text]]) -> None:
         self.handle = ctypes.c_void_p()
-        texts, data = _to_texts(to_list(references), "a reference")
+        texts, data = _to_texts(to_list(references, "references"), "a reference")
         self.n = len(data)
         call("sb_bleu_references_open", ctypes.byref(self.handle), ctypes.byref(config), texts,
              self.n)
@@ -95,8 +95,8 @@ def corpus_bleu(hypotheses: Iterable[Text], references: Iterable[Union[Text, Ite
                 smooth_value: Optional[float] = None, effective_order: bool = False) -> Bleu:
     """BLEU of a corpus: references[i] is the reference of hypotheses[i], or a list of several."""
     config = _make_config(tokenizer, smoothing, smooth_value, effective_order)
-    texts = to_list(hypotheses)
-    segments = to_list(references)
+    texts = to_list(hypotheses, "hypotheses")
+    segments = to_list(references, "references")
     if len(texts) != len(segments) or not texts:
         raise ArgumentError("%d hypotheses for %d references; expected one or more of each"
                             % (len(texts), len(segments)))
@@ -114,7 +114,7 @@ def corpus_bleu(hypotheses: Iterable[Text], references: Iterable[Union[Text, Ite
 
 def ngram_diversity(texts: Iterable[Text], *, tokenizer: str = "13a") -> Diversity:
     """The share of unique n-grams among all n-grams of a set of texts."""
-    array, data = _to_texts(to_list(texts), "a text")
+    array, data = _to_texts(to_list(texts, "texts"), "a text")
     found = s.sb_diversity()
     call("sb_diversity_compute", _place(TOKENIZERS, tokenizer, "tokenizer"), array, len(data),
          ctypes.byref(found))

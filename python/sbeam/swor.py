@@ -42,8 +42,8 @@ def sample_without_replacement(
     vocab_size   columns of the logits; by default those of the first call
 
     The tokens are int64: a tensor on the device of the states where these hold a tensor, else a
-    NumPy array. The other keywords, and what is refused, are those of Decoder. Returns a Draw, or, with
-    `inputs`, a list of them. What step_fn raises comes through as it is."""
+    NumPy array. The other keywords, and what is refused, are those of Decoder. Returns a Draw,
+    or, with `inputs`, a list of them. What step_fn raises comes through as it is."""
     n = 1 if inputs is None else to_int(inputs, "inputs", 1, 4096)
     starts = _start_tokens(start_token, eos, n)
     _check_rows(init_state, n, "init_state")

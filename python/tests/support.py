@@ -75,8 +75,8 @@ def gamma_tail(a, x):
 
 
 def chi_square_p(counts, probabilities):
-    """The p-value of counts (by key) under probabilities (by key), which sum to 1. Cells that expect
-    fewer than 10 are taken together. A count where there is no probability is impossible."""
+    """The p-value of counts (by key) under probabilities (by key), which sum to 1. Cells that
+    expect fewer than 10 are taken together. A count without a probability is impossible."""
     n = sum(counts.values())
     if set(counts) - {key for key, p in probabilities.items() if p > 0}:
         return 0.0

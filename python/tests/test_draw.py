@@ -63,7 +63,8 @@ BY_MODEL = {  # cases of single models
 
 class AsTheCommand(unittest.TestCase):
     def compare(self, model, keywords, options, seed=17):
-        expected = run_command("draw", "-m", MODELS / model, "--seed", seed, "-f", "jsonl", *options)
+        expected = run_command("draw", "-m", MODELS / model, "--seed", seed, "-f", "jsonl",
+                               *options)
         found = [d.to_dict() for d in sbeam.draw(MODELS / model, seed=seed, **keywords)]
         self.assertEqual(found, expected)
         self.assertEqual([list(d) for d in found], [list(d) for d in expected])  # order of keys
@@ -110,13 +111,15 @@ class AsTheCommand(unittest.TestCase):
         self.assertEqual([found[4].to_dict(), found[0].to_dict()], expected)
 
     def test_scores(self):
-        for model, prefix in {"weather.json": "sun", "fig1.json": "0", "rhymes.arpa": "the"}.items():
+        prefixes = {"weather.json": "sun", "fig1.json": "0", "rhymes.arpa": "the"}
+        for model, prefix in prefixes.items():
             opened = sbeam.Model(MODELS / model)
             outputs = [s.text for s in sbeam.draw(opened, prefix, k=4, seed=1, max_len=9)[0]]
             lines = "".join("%s\t%s\n" % (prefix, output) for output in outputs)
             for options, keywords in (([], {}), (["--no-eos"], {"eos": False}),
                                       (["--max-len=9"], {"max_len": 9})):
-                expected = run_command("score", "-m", MODELS / model, *options, stdin=lines.encode())
+                expected = run_command("score", "-m", MODELS / model, *options,
+                                       stdin=lines.encode())
                 self.assertEqual(len(expected), len(outputs))
                 for output, record in zip(outputs, expected):
                     score = opened.score(prefix, output, **keywords)

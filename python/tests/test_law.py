@@ -2,9 +2,9 @@
 
 A network over three tokens and two steps has nine sequences and 72 ordered pairs. Counts of pairs
 are compared with Plackett-Luce by chi-square, with a fixed seed, at a false alarm of 1e-6. With
-40,960 draws a relative error of 4 % in the probability of every pair, up or down, would be caught as
-often as not (71 + 40960 * 0.04^2 is the quantile); the samplers that are broken on purpose are off by
-far more."""
+40,960 draws a relative error of 4 % in the probability of every pair, up or down, would be caught
+as often as not (71 + 40960 * 0.04^2 is the quantile); the samplers that are broken on purpose are
+off by far more."""
 import collections
 import unittest
 
@@ -74,11 +74,11 @@ class Law(unittest.TestCase):
         self.assertLess(self.p_value(self.count(step=stubborn)), FALSE_ALARM)
 
     def test_importance_weights(self):
-        """The mean of sum w f over draws is E[f]: within 5 standard errors, which happens to a right
-        sampler but once in 1.7 million."""
+        """The mean of sum w f over draws is E[f]: a right sampler is beyond 5 standard errors but
+        once in 1.7 million."""
         draws = sbeam.sample_without_replacement(
-            self.step, self.state.repeat(PER_CALL, 1), k=3, max_len=self.length, seed=7, inputs=PER_CALL,
-            start_token=self.vocab_size)
+            self.step, self.state.repeat(PER_CALL, 1), k=3, max_len=self.length, seed=7,
+            inputs=PER_CALL, start_token=self.vocab_size)
         f = {tokens: (i % 4) + 0.5 for i, tokens in enumerate(self.law)}
         exact = sum(p * f[tokens] for tokens, p in self.law.items())
         values = np.array([sbeam.estimate(d, lambda s: f[s.tokens], "sbs").value for d in draws])

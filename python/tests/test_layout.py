@@ -29,8 +29,8 @@ class Layout(unittest.TestCase):
                 file.write("#include <stddef.h>\n#include <stdio.h>\n#include <sbeam/sbeam.h>\n"
                            "int main(void)\n{\n%s    return 0;\n}\n" % body)
             try:
-                subprocess.run(compiler + ["-std=c11", "-Wall", "-Werror", "-I",
-                                           str(ROOT / "include"), "-o", program, source], check=True)
+                subprocess.run(compiler + ["-std=c11", "-Wall", "-Werror", "-o", program, source,
+                                           "-I", str(ROOT / "include")], check=True)
             except FileNotFoundError:
                 self.skipTest("there is no C compiler")
             return subprocess.run([program], check=True, text=True,
@@ -67,8 +67,8 @@ class Layout(unittest.TestCase):
             self.assertIn('version = "%s"' % header, file.read())
 
     def test_enums_fit(self):
-        self.assertEqual(self.compile('    printf("%zu %zu\\n", sizeof(sb_status), sizeof(sb_end));\n'),
-                         ["%d %d" % ((ctypes.sizeof(ctypes.c_int),) * 2)])
+        body = '    printf("%zu %zu\\n", sizeof(sb_status), sizeof(sb_end));\n'
+        self.assertEqual(self.compile(body), ["%d %d" % ((ctypes.sizeof(ctypes.c_int),) * 2)])
 
 
 if __name__ == "__main__":
