@@ -48,7 +48,7 @@ typedef struct sb_interrupt sb_interrupt;
 SB_API sb_status sb_interrupt_open(sb_interrupt **interrupt, sb_error *err);
 /* Accepts NULL. */
 SB_API void sb_interrupt_close(sb_interrupt *interrupt);
-/* Work that looks at it ends before its next step, with SB_ERR_STOPPED and the message
+/* Work that looks at it ends before its next step or input, with SB_ERR_STOPPED and the message
  * "interrupted", and so does all later work. It only stores a number: any thread and any signal
  * handler may call it, any number of times. */
 SB_API void sb_interrupt_raise(sb_interrupt *interrupt);

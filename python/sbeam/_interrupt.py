@@ -51,9 +51,11 @@ def run_interruptibly(work: Callable[[], None], interrupt: Interrupt) -> None:
         helper.start()
         done.wait()
     except BaseException:
-        interrupt.raise_()
-        while helper.ident is not None and not done.is_set():
+        while not done.is_set():
             try:
+                interrupt.raise_()
+                if helper.ident is None:  # it never began
+                    break
                 done.wait()
             except BaseException:  # pressed again: C must still return first
                 continue

@@ -22,7 +22,7 @@ except KeyboardInterrupt:
 
 
 class Interrupts(unittest.TestCase):
-    def run_program(self, keywords, k=100, seconds=0.7, again=False):
+    def run_program(self, keywords, k=100, seconds=0.7):
         program = PROGRAM % (str(MODELS / "weather.json"), k, keywords)
         process = subprocess.Popen([sys.executable, "-c", program], env=environment(), text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
