@@ -60,11 +60,11 @@ def run(decoder, step):
 
 
 def make_network(torch, vocab_size=3, width=5, seed=4):
-    """A recurrent network with weights that make a clearly uneven law."""
+    """A recurrent network with weights that make an uneven law without a favourite."""
     generator = torch.Generator().manual_seed(seed)
 
     def random(*shape):
-        return 1.5 * torch.randn(*shape, generator=generator, dtype=torch.float64)
+        return 0.6 * torch.randn(*shape, generator=generator, dtype=torch.float64)
 
     embedding, inner, outer = random(vocab_size + 1, width), random(width, width), random(
         width, vocab_size)
