@@ -383,6 +383,49 @@ static void steps_equal_the_call(void **state)
     sb_model_close(model);
 }
 
+/* Rows of numbers that a float holds are the same draw in either type, changed at any step; and a
+ * type that is none is refused. */
+static void row_types_may_change(void **state)
+{
+    (void)state;
+    sb_result *expected, *found;
+    sb_error err;
+    assert_int_equal(sb_result_open(&expected, NULL), SB_OK);
+    assert_int_equal(sb_result_open(&found, NULL), SB_OK);
+    for (int pattern = 0; pattern < 8; pattern++) {
+        sb_decoder *const same = open_decoder(4, SB_ROW_FLOAT, 1);
+        sb_decoder *const changing = open_decoder(4, SB_ROW_FLOAT, 1);
+        assert_int_equal(sb_decoder_add(same, &(sb_job){0}, NULL, &err), SB_OK);
+        assert_int_equal(sb_decoder_add(changing, &(sb_job){0}, NULL, &err), SB_OK);
+        for (int step = 0; step < 3; step++) {
+            float f[12];
+            double d[12];
+            fill_rows(f, 3, step);
+            for (int i = 0; i < 12; i++)
+                d[i] = (double)f[i];
+            const sb_row_type type = pattern >> step & 1 ? SB_ROW_DOUBLE : SB_ROW_FLOAT;
+            assert_int_equal(sb_decoder_set_row_type(changing, type, &err), SB_OK);
+            const void *const rows = type == SB_ROW_FLOAT ? (const void *)f : (const void *)d;
+            assert_int_equal(sb_decoder_advance(changing, rows, 4, &err), SB_OK);
+            assert_int_equal(sb_decoder_advance(same, f, 4, &err), SB_OK);
+        }
+        assert_int_equal(sb_decoder_take(same, 0, expected, &err), SB_OK);
+        assert_int_equal(sb_decoder_take(changing, 0, found, &err), SB_OK);
+        assert_int_equal(expected->n_sequences, found->n_sequences);
+        for (int32_t i = 0; i < found->n_sequences; i++) {
+            const sb_sequence *const a = &expected->sequences[i], *const b = &found->sequences[i];
+            assert_memory_equal(a->tokens, b->tokens, 3 * sizeof *a->tokens);
+            assert_true(fabs(a->log_p - b->log_p) < 1e-5); /* float rows are summed in float */
+        }
+        assert_int_equal(sb_decoder_set_row_type(changing, (sb_row_type)2, &err), SB_ERR_ARGUMENT);
+        assert_int_equal(sb_decoder_set_row_type(NULL, SB_ROW_FLOAT, &err), SB_ERR_ARGUMENT);
+        sb_decoder_close(same);
+        sb_decoder_close(changing);
+    }
+    sb_result_close(expected);
+    sb_result_close(found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -394,6 +437,7 @@ int main(void)
         cmocka_unit_test(reject_keeps_to_the_rows),
         cmocka_unit_test(stops_that_cannot_be_told),
         cmocka_unit_test(steps_equal_the_call),
+        cmocka_unit_test(row_types_may_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,6 +111,9 @@ static void every_allocation_may_fail(void **state)
         sb_status status = sb_topk_open(&topk, 3, 1, NULL);
         for (int i = 0; i < 20 && status == SB_OK; i++)
             status = sb_topk_push(topk, -i, &slot, NULL);
+        static const double more[] = {-1, -2, -3};
+        if (status == SB_OK)
+            status = sb_topk_push_all(topk, more, 3, NULL);
         if (status == SB_OK)
             status = sb_topk_items(topk, &items, &n_items, &kappa, NULL);
         ended = !alloc_has_failed();

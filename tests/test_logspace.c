@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -222,6 +223,45 @@ static void flat_list_is_nested(void **state)
     sb_topk_close(NULL);
 }
 
+/* A list at once is its items one by one, wherever it is cut; what is refused is not taken. */
+static void flat_list_at_once(void **state)
+{
+    (void)state;
+    enum { ITEMS = 50 };
+    for (int32_t k = 1; k < 60; k += 7) {
+        double log_weights[ITEMS], kappa_a, kappa_b;
+        sb_topk *one, *all;
+        const sb_topk_item *a, *b;
+        int32_t slot, n_a, n_b;
+        sb_error err;
+        uint64_t generator = 11;
+        assert_int_equal(sb_topk_open(&one, k, 4, NULL), SB_OK);
+        assert_int_equal(sb_topk_open(&all, k, 4, NULL), SB_OK);
+        for (int i = 0; i < ITEMS; i++) {
+            log_weights[i] = i % 9 == 4 ? -INFINITY : -30 * next_uniform(&generator);
+            assert_int_equal(sb_topk_push(one, log_weights[i], &slot, NULL), SB_OK);
+        }
+        assert_int_equal(sb_topk_push_all(all, log_weights, 13, &err), SB_OK);
+        log_weights[20] = -log_weights[4]; /* +inf */
+        assert_int_equal(sb_topk_push_all(all, log_weights + 13, ITEMS - 13, &err),
+                         SB_ERR_ARGUMENT);
+        assert_non_null(strstr(err.message, "item 20 is inf"));
+        generator = 11;
+        for (int i = 0; i <= 20; i++)
+            log_weights[i] = i % 9 == 4 ? -INFINITY : -30 * next_uniform(&generator);
+        assert_int_equal(sb_topk_push_all(all, log_weights + 13, ITEMS - 13, &err), SB_OK);
+        assert_int_equal(sb_topk_push_all(all, NULL, 0, &err), SB_OK);
+        assert_int_equal(sb_topk_push_all(all, NULL, 1, &err), SB_ERR_ARGUMENT);
+        assert_int_equal(sb_topk_items(one, &a, &n_a, &kappa_a, NULL), SB_OK);
+        assert_int_equal(sb_topk_items(all, &b, &n_b, &kappa_b, NULL), SB_OK);
+        assert_true(n_a == n_b && kappa_a == kappa_b);
+        for (int32_t i = 0; i < n_a; i++)
+            assert_true(a[i].index == b[i].index && a[i].g == b[i].g && a[i].log_p == b[i].log_p);
+        sb_topk_close(one);
+        sb_topk_close(all);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +273,7 @@ int main(void)
         cmocka_unit_test(plackett_luce),
         cmocka_unit_test(flat_list_has_the_law),
         cmocka_unit_test(flat_list_is_nested),
+        cmocka_unit_test(flat_list_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

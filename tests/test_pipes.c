@@ -221,13 +221,80 @@ static void plans_out_of_range(void **state)
     sb_model_close(model);
 }
 
+/* An endless source, and a sink that raises the interrupt after so many results. */
+struct interrupted {
+    sb_interrupt *interrupt;
+    uint64_t n_inputs, n_results, raise_at, n_done;
+};
+
+static int give_endlessly(void *user, sb_input *input, sb_error *err)
+{
+    (void)err;
+    struct interrupted *const work = user;
+    *input = (sb_input){"", 0, work->n_inputs++, NULL};
+    return 1;
+}
+
+static int raise_after(void *user, const sb_input *input, const sb_result *result, sb_error *err)
+{
+    (void)input;
+    (void)result;
+    (void)err;
+    struct interrupted *const work = user;
+    if (++work->n_results == work->raise_at)
+        sb_interrupt_raise(work->interrupt);
+    return 0;
+}
+
+static void count_interrupted(void *user, const sb_input *input)
+{
+    (void)input;
+    ((struct interrupted *)user)->n_done++;
+}
+
+/* Raised before the work, or in it, from within whichever thread: all threads end, the inputs are
+ * given back, and what was handed over by then stays. */
+static void interrupts_end_the_work(void **state)
+{
+    (void)state;
+    sb_model *const model = open_json(tree_json);
+    static const int32_t plans[][2] = {{1, 1}, {1, 16}, {4, 1}, {3, 4}};
+    for (int i = 0; i < 4 * 20; i++) {
+        sb_config config;
+        sb_plan plan;
+        sb_error err = {SB_OK, ""};
+        struct interrupted work = {.raise_at = (uint64_t)(i / 4) * 7};
+        sb_config_default(&config);
+        sb_plan_default(&plan);
+        assert_int_equal(sb_interrupt_open(&work.interrupt, &err), SB_OK);
+        if (work.raise_at == 0)
+            sb_interrupt_raise(work.interrupt);
+        plan.n_draws = 3;
+        plan.threads = plans[i % 4][0];
+        plan.batch = plans[i % 4][1];
+        plan.cache_size = i % 3 == 0 ? 1 << 16 : 0;
+        plan.interrupt = work.interrupt;
+        const sb_pipe pipe = {&work, give_endlessly, raise_after, count_interrupted};
+        assert_int_equal(sb_draw_all(model, &config, &plan, &pipe, &err), SB_ERR_STOPPED);
+        assert_int_equal(err.status, SB_ERR_STOPPED);
+        assert_string_equal(err.message, "interrupted");
+        assert_true(work.n_results >= work.raise_at && work.n_done == work.n_inputs);
+        assert_true(work.raise_at > 0 || work.n_results == 0);
+        sb_interrupt_close(work.interrupt);
+    }
+    sb_error err;
+    assert_int_equal(sb_interrupt_open(NULL, &err), SB_ERR_ARGUMENT);
+    sb_interrupt_raise(NULL);
+    sb_interrupt_close(NULL);
+    sb_model_close(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pipes_end_in_order),
-        cmocka_unit_test(failing_inputs_end_in_order),
-        cmocka_unit_test(models_of_few_rows),
-        cmocka_unit_test(plans_out_of_range),
+        cmocka_unit_test(pipes_end_in_order),      cmocka_unit_test(failing_inputs_end_in_order),
+        cmocka_unit_test(models_of_few_rows),      cmocka_unit_test(plans_out_of_range),
+        cmocka_unit_test(interrupts_end_the_work),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ typedef struct sb_decoder sb_decoder;
 typedef struct sb_decoder_spec {
     int32_t vocab_size;   /* >= 1 */
     int32_t eos;          /* the end token, or -1 */
-    sb_row_type row_type; /* of the rows given to sb_decoder_advance */
+    sb_row_type row_type; /* of the rows given to sb_decoder_advance, until it is set anew */
     int32_t max_slots;    /* jobs at once, 1 .. 4096 */
     int32_t max_rows;     /* most rows that a slot may ask for at once, or 0 for no limit */
     int32_t stop_window;  /* is_stop looks at so many of the last tokens, or 0 for all */
@@ -92,6 +92,10 @@ SB_API int32_t sb_decoder_rows(const sb_decoder *decoder, const int32_t **parent
  * After any other failure the decoder can only be closed. */
 SB_API sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t stride,
                                     sb_error *err);
+
+/* The type of the rows from the next advance on, for hosts that learn it from the rows themselves.
+ * It may change at any step: rows are read within one advance only. */
+SB_API sb_status sb_decoder_set_row_type(sb_decoder *decoder, sb_row_type type, sb_error *err);
 
 /* A slot whose result, or error, is ready; -1: none. */
 SB_API int32_t sb_decoder_finished(const sb_decoder *decoder);

@@ -41,6 +41,18 @@ typedef struct sb_cache_stats {
     size_t used;        /* bytes at the end */
 } sb_cache_stats;
 
+/* Ends work under way from outside: from another thread, or from the handler of a signal. */
+typedef struct sb_interrupt sb_interrupt;
+
+/* On success *interrupt is the caller's to close, once no work looks at it any more. */
+SB_API sb_status sb_interrupt_open(sb_interrupt **interrupt, sb_error *err);
+/* Accepts NULL. */
+SB_API void sb_interrupt_close(sb_interrupt *interrupt);
+/* Work that looks at it ends before its next step or input, with SB_ERR_STOPPED and the message
+ * "interrupted", and so does all later work. It only stores a number: any thread and any signal
+ * handler may call it, any number of times. */
+SB_API void sb_interrupt_raise(sb_interrupt *interrupt);
+
 /* How to go through many inputs. */
 typedef struct sb_plan {
     const double *temperatures; /* (n_temperatures) >= 1, or NULL for config->temperature alone */
@@ -53,7 +65,9 @@ typedef struct sb_plan {
      * is drawn stays the same, to the bit where rows do not depend on the rows computed beside
      * them. The model must have states (sb_model_has_states). */
     size_t cache_size;
-    sb_cache_stats *cache_stats; /* filled in at the end, unless the plan is refused; or NULL */
+    sb_cache_stats *cache_stats;   /* filled in at the end, unless the plan is refused; or NULL */
+    const sb_interrupt *interrupt; /* looked at before each step of the model and each input; or
+                                      NULL, the default */
 } sb_plan;
 
 SB_API void sb_plan_default(sb_plan *plan);

@@ -26,7 +26,7 @@ typedef enum sb_status {
     SB_ERR_MODEL = 6,    /* a model gave NaN, +inf or a row without mass */
     SB_ERR_LIMIT = 7,    /* the work is larger than a documented limit */
     SB_ERR_STATE = 8,    /* a call out of order */
-    SB_ERR_STOPPED = 9   /* a source or sink of the caller's ended the work */
+    SB_ERR_STOPPED = 9   /* a source, a sink or an interrupt of the caller's ended the work */
 } sb_status;
 
 typedef struct sb_error {

@@ -34,6 +34,11 @@ SB_API void sb_topk_close(sb_topk *topk);
  * no room for the noise, are errors. */
 SB_API sb_status sb_topk_push(sb_topk *topk, double log_weight, int32_t *slot, sb_error *err);
 
+/* Offers n items at once, for callers that keep what belongs to them and go by `index`. Where one
+ * of them is refused, none has been offered. */
+SB_API sb_status sb_topk_push_all(sb_topk *topk, const double *log_weights, size_t n,
+                                  sb_error *err);
+
 /* The sample so far, in the order drawn: *items is the sampler's, valid until the next push. *kappa
  * is the threshold, -inf when every item with weight is in the sample. */
 SB_API sb_status sb_topk_items(sb_topk *topk, const sb_topk_item **items, int32_t *n_items,

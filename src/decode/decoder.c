@@ -129,6 +129,13 @@ bool sb_decoder_beam(const sb_decoder *decoder, int32_t slot_number, int32_t i,
 
 /* --- opening and closing --- */
 
+static sb_status check_row_type(sb_row_type type, sb_error *err)
+{
+    if (type == SB_ROW_FLOAT || type == SB_ROW_DOUBLE)
+        return SB_OK;
+    return status_fail(err, SB_ERR_ARGUMENT, "row_type is %d; expected float or double", (int)type);
+}
+
 static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config, sb_error *err)
 {
     if (spec->vocab_size < 1)
@@ -137,9 +144,8 @@ static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config
     if (spec->eos < -1 || spec->eos >= spec->vocab_size)
         return status_fail(err, SB_ERR_ARGUMENT, "eos is %d; expected -1 or an id below %d",
                            spec->eos, spec->vocab_size);
-    if (spec->row_type != SB_ROW_FLOAT && spec->row_type != SB_ROW_DOUBLE)
-        return status_fail(err, SB_ERR_ARGUMENT, "row_type is %d; expected float or double",
-                           (int)spec->row_type);
+    if (check_row_type(spec->row_type, err) != SB_OK)
+        return SB_ERR_ARGUMENT;
     if (spec->max_slots < 1 || spec->max_slots > MOST_SLOTS)
         return status_fail(err, SB_ERR_ARGUMENT, "max_slots is %d; expected 1 to %d",
                            spec->max_slots, MOST_SLOTS);
@@ -198,6 +204,19 @@ sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,
     if (config->n_ban > 0)
         memcpy(ban, config->ban, config->n_ban * sizeof *ban);
     *decoder = d;
+    return SB_OK;
+}
+
+sb_status sb_decoder_set_row_type(sb_decoder *decoder, sb_row_type type, sb_error *err)
+{
+    if (decoder == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_set_row_type: a decoder expected");
+    const sb_status status = check_row_type(type, err);
+    if (status != SB_OK)
+        return status;
+    decoder->spec.row_type = type;
+    for (size_t i = 0; i < decoder->n_row_objects; i++)
+        row_init(&decoder->rows[i], decoder->spec.vocab_size, type, decoder->row_scratch[i]);
     return SB_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "decode/cached_steps.h"
 #include "decode/draw_pool.h"
+#include "decode/interrupt.h"
 
 struct worker {
     struct pool *pool;
@@ -160,8 +161,17 @@ static void refuse_all(struct worker *worker, const sb_error *reason)
             pool_refuse(worker->pool, &worker->work[slot], reason);
 }
 
-/* Works until there are no more jobs. What fails before a job is begun is returned; after that it
- * belongs to the job. */
+static sb_status check_interrupt(const struct pool *pool, sb_error *err)
+{
+    if (!interrupt_is_raised(pool->plan.interrupt))
+        return SB_OK;
+    return status_fail(err, SB_ERR_STOPPED, "interrupted");
+}
+
+/* Works until there are no more jobs. What fails before a job is begun is returned, and so is an
+ * interrupt; after that it belongs to the job. Whoever waits for room in the ring, or for a row
+ * that is being computed, waits for a worker within its step, which goes on to its end: so an
+ * interrupt leaves nobody waiting. */
 static sb_status work_on(struct worker *worker, sb_error *err)
 {
     struct pool *const pool = worker->pool;
@@ -169,8 +179,13 @@ static sb_status work_on(struct worker *worker, sb_error *err)
     while (status == SB_OK) {
         struct work work;
         while (status == SB_OK && worker->n_active < pool->batch &&
-               pool_take(pool, worker->n_active == 0, &work))
-            status = begin(worker, &work, err);
+               pool_take(pool, worker->n_active == 0, &work)) {
+            status = begin(worker, &work, err); /* it may take long, too: sources are encoded */
+            if (status == SB_OK)
+                status = check_interrupt(pool, err);
+        }
+        if (status == SB_OK && worker->n_active > 0)
+            status = check_interrupt(pool, err);
         if (status != SB_OK || worker->n_active == 0)
             break;
         sb_error reason = {SB_OK, ""};

@@ -87,45 +87,77 @@ static void sift_up(sb_topk_item *heap, size_t i)
     heap[i] = moved;
 }
 
+static sb_status check_weight(uint64_t index, double log_weight, sb_error *err)
+{
+    if (log_weight == -INFINITY || fabs(log_weight) <= LARGEST)
+        return SB_OK;
+    return status_fail(err, SB_ERR_ARGUMENT,
+                       "the log-weight of item %llu is %g; expected -inf, or a number of at most "
+                       "%g either way",
+                       (unsigned long long)index, log_weight, LARGEST);
+}
+
+/* Room in the heap for n more items, of which at most k + 1 are kept. */
+static sb_status reserve(sb_topk *topk, size_t n, sb_error *err)
+{
+    const size_t free_places = topk->k + 1 - topk->n;
+    if (alloc_reserve(&topk->heap, &topk->heap_capacity,
+                      topk->n + (n < free_places ? n : free_places), sizeof *topk->heap) != SB_OK)
+        return status_no_memory(err);
+    return SB_OK;
+}
+
+/* Takes an item that has been checked, with room for it. Returns its slot, or -1. */
+static int32_t take_item(sb_topk *topk, double log_weight)
+{
+    const uint64_t index = topk->n_pushed++;
+    if (log_weight == -INFINITY)
+        return -1;
+    logspace_total_add(&topk->total, log_weight);
+    sb_topk_item item = {
+        .index = index,
+        .log_p = log_weight,
+        .g = logspace_gumbel(log_weight, noise_of_item(&topk->key, index)),
+    };
+    if (topk->n <= topk->k) {
+        item.slot = (int32_t)topk->n;
+        topk->heap[topk->n++] = item;
+        sift_up(topk->heap, topk->n - 1);
+        return item.slot;
+    }
+    if (!is_before(&item, &topk->heap[0]))
+        return -1;
+    item.slot = topk->heap[0].slot;
+    topk->heap[0] = item;
+    sift_down(topk->heap, topk->n);
+    return item.slot;
+}
+
 sb_status sb_topk_push(sb_topk *topk, double log_weight, int32_t *slot, sb_error *err)
 {
     if (topk == NULL || slot == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "sb_topk_push: sampler and slot expected");
-    if (log_weight == -INFINITY) {
-        topk->n_pushed++;
-        *slot = -1;
-        return SB_OK;
+    sb_status status = check_weight(topk->n_pushed, log_weight, err);
+    if (status == SB_OK && log_weight > -INFINITY)
+        status = reserve(topk, 1, err);
+    if (status == SB_OK)
+        *slot = take_item(topk, log_weight);
+    return status;
+}
+
+sb_status sb_topk_push_all(sb_topk *topk, const double *log_weights, size_t n, sb_error *err)
+{
+    if (topk == NULL || (log_weights == NULL && n > 0))
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_topk_push_all: sampler and weights expected");
+    for (size_t i = 0; i < n; i++) {
+        const sb_status status = check_weight(topk->n_pushed + i, log_weights[i], err);
+        if (status != SB_OK)
+            return status;
     }
-    if (!(fabs(log_weight) <= LARGEST))
-        return status_fail(
-            err, SB_ERR_ARGUMENT,
-            "the log-weight of item %llu is %g; expected -inf, or a number of at most "
-            "%g either way",
-            (unsigned long long)topk->n_pushed, log_weight, LARGEST);
-    sb_topk_item item = {
-        .index = topk->n_pushed,
-        .log_p = log_weight,
-        .g = logspace_gumbel(log_weight, noise_of_item(&topk->key, topk->n_pushed)),
-    };
-    if (topk->n <= topk->k) {
-        if (alloc_reserve(&topk->heap, &topk->heap_capacity, topk->n + 1, sizeof *topk->heap) !=
-            SB_OK)
-            return status_no_memory(err);
-        item.slot = (int32_t)topk->n;
-        topk->heap[topk->n++] = item;
-        sift_up(topk->heap, topk->n - 1);
-        *slot = item.slot;
-    } else if (is_before(&item, &topk->heap[0])) {
-        item.slot = topk->heap[0].slot;
-        topk->heap[0] = item;
-        sift_down(topk->heap, topk->n);
-        *slot = item.slot;
-    } else {
-        *slot = -1;
-    }
-    topk->n_pushed++;
-    logspace_total_add(&topk->total, log_weight);
-    return SB_OK;
+    const sb_status status = reserve(topk, n, err);
+    for (size_t i = 0; status == SB_OK && i < n; i++)
+        take_item(topk, log_weights[i]);
+    return status;
 }
 
 static int compare_items(const void *a, const void *b)

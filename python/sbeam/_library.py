@@ -1,0 +1,163 @@
+"""Finding and loading libsbeam.so, and the prototypes of the functions that are used.
+
+Looked for, in this order: what the environment variable SBEAM_LIBRARY names, the package's own copy
+(put there when it was packaged), and build/libsbeam.so of the source tree that the package lies in.
+ctypes.CDLL gives up the interpreter's lock during each call."""
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import (POINTER, byref, c_bool, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint64,
+                    c_void_p)
+from pathlib import Path
+from typing import List, Optional
+
+from . import _structs as s
+from ._errors import make_error
+
+__version__ = "0.1.0"
+
+PACKAGE = Path(__file__).resolve().parent
+SOURCE_TREE = PACKAGE.parent.parent
+
+_error_p = POINTER(s.sb_error)
+_config_p = POINTER(s.sb_config)
+_handle = c_void_p
+_handle_p = POINTER(c_void_p)
+
+# name: (what it returns, what it takes)
+PROTOTYPES = {
+    "sb_version": (c_char_p, []),
+    "sb_cpu": (c_char_p, []),
+    "sb_free": (None, [c_void_p]),
+    "sb_config_default": (None, [_config_p]),
+    "sb_config_check": (c_int, [_config_p, _error_p]),
+    "sb_config_set": (c_int, [_config_p, c_char_p, c_char_p, _error_p]),
+    "sb_config_get": (c_int, [_config_p, c_char_p, c_char_p, c_size_t, _error_p]),
+    "sb_config_option": (POINTER(s.sb_option), [c_size_t]),
+    "sb_method_name": (c_char_p, [c_int]),
+    "sb_end_name": (c_char_p, [c_int]),
+    "sb_model_open": (c_int, [_handle_p, c_char_p, _error_p]),
+    "sb_model_close": (None, [_handle]),
+    "sb_model_get_info": (POINTER(s.sb_model_info), [_handle]),
+    "sb_model_has_leaves": (c_bool, [_handle]),
+    "sb_model_has_own_text": (c_bool, [_handle]),
+    "sb_model_describe": (None, [_handle, s.DESCRIBE_FN, c_void_p]),
+    "sb_model_set_marker": (c_int, [_handle, c_char_p, _error_p]),
+    "sb_model_set_pretokenized": (c_int, [_handle, c_bool, _error_p]),
+    "sb_model_token_text": (c_char_p, [_handle, c_int32]),
+    "sb_model_find_token": (c_int32, [_handle, c_char_p, c_size_t]),
+    "sb_model_encode": (c_int, [_handle, c_char_p, c_size_t, POINTER(POINTER(c_int32)),
+                                POINTER(c_int32), _error_p]),
+    "sb_model_decode": (c_int, [_handle, POINTER(c_int32), c_int32, _handle_p, _error_p]),
+    "sb_score": (c_int, [_handle, c_char_p, c_size_t, POINTER(c_int32), c_int32,
+                         POINTER(c_double), _error_p]),
+    "sb_plan_default": (None, [POINTER(s.sb_plan)]),
+    "sb_draw_all": (c_int, [_handle, _config_p, POINTER(s.sb_plan), POINTER(s.sb_pipe), _error_p]),
+    "sb_interrupt_open": (c_int, [_handle_p, _error_p]),
+    "sb_interrupt_close": (None, [_handle]),
+    "sb_interrupt_raise": (None, [_handle]),
+    "sb_result_open": (c_int, [POINTER(POINTER(s.sb_result)), _error_p]),
+    "sb_result_close": (None, [POINTER(s.sb_result)]),
+    "sb_decoder_open": (c_int, [_handle_p, POINTER(s.sb_decoder_spec), _config_p, _error_p]),
+    "sb_decoder_close": (None, [_handle]),
+    "sb_decoder_add": (c_int, [_handle, POINTER(s.sb_job), POINTER(c_int32), _error_p]),
+    "sb_decoder_rows": (c_int32, [_handle] + [POINTER(POINTER(c_int32))] * 3),
+    "sb_decoder_set_row_type": (c_int, [_handle, c_int, _error_p]),
+    "sb_decoder_advance": (c_int, [_handle, c_void_p, c_size_t, _error_p]),
+    "sb_decoder_finished": (c_int32, [_handle]),
+    "sb_decoder_take": (c_int, [_handle, c_int32, POINTER(s.sb_result), _error_p]),
+    "sb_decoder_done": (c_bool, [_handle]),
+    "sb_topk_open": (c_int, [_handle_p, c_int32, c_uint64, _error_p]),
+    "sb_topk_close": (None, [_handle]),
+    "sb_topk_push_all": (c_int, [_handle, POINTER(c_double), c_size_t, _error_p]),
+    "sb_topk_items": (c_int, [_handle, POINTER(POINTER(s.sb_topk_item)), POINTER(c_int32),
+                              POINTER(c_double), _error_p]),
+    "sb_estimator_name": (c_char_p, [c_int]),
+    "sb_estimate_compute": (c_int, [c_int, POINTER(c_double), POINTER(c_double), c_size_t,
+                                    c_double, POINTER(s.sb_estimate), _error_p]),
+    "sb_tokenizer_name": (c_char_p, [c_int]),
+    "sb_smoothing_name": (c_char_p, [c_int]),
+    "sb_bleu_config_default": (None, [POINTER(s.sb_bleu_config)]),
+    "sb_bleu_config_check": (c_int, [POINTER(s.sb_bleu_config), _error_p]),
+    "sb_bleu_references_open": (c_int, [_handle_p, POINTER(s.sb_bleu_config), POINTER(s.sb_text),
+                                        c_size_t, _error_p]),
+    "sb_bleu_references_close": (None, [_handle]),
+    "sb_bleu_count": (c_int, [_handle, c_char_p, c_size_t, POINTER(s.sb_bleu_counts), _error_p]),
+    "sb_bleu_counts_add": (None, [POINTER(s.sb_bleu_counts)] * 2),
+    "sb_bleu_score": (None, [POINTER(s.sb_bleu_counts), POINTER(s.sb_bleu_config),
+                             POINTER(s.sb_bleu)]),
+    "sb_bleu_sentence": (c_int, [_handle, c_char_p, c_size_t, POINTER(s.sb_bleu), _error_p]),
+    "sb_bleu_signature": (None, [POINTER(s.sb_bleu_config), c_size_t, c_char_p, c_size_t]),
+    "sb_diversity_compute": (c_int, [c_int, POINTER(s.sb_text), c_size_t, POINTER(s.sb_diversity),
+                                     _error_p]),
+}
+
+
+def find_library() -> str:
+    """The path of the library, or an ImportError that says where it was looked for."""
+    given = os.environ.get("SBEAM_LIBRARY")
+    if given:
+        return given
+    places = [PACKAGE / "libsbeam.so", SOURCE_TREE / "build" / "libsbeam.so"]
+    for place in places:
+        if place.exists():
+            return str(place)
+    raise ImportError(
+        "sbeam: there is no libsbeam.so at %s: run scripts/build first, or name the library in the "
+        "environment variable SBEAM_LIBRARY" % " or ".join(map(str, places)))
+
+
+def find_command() -> Optional[str]:
+    """The path of the command: the package's own copy, the source tree's, or one on PATH."""
+    for place in (PACKAGE / "bin" / "sbeam", SOURCE_TREE / "build" / "sbeam"):
+        if os.access(place, os.X_OK):
+            return str(place)
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        place = Path(folder) / "sbeam"
+        if folder and place.is_file() and os.access(place, os.X_OK):
+            return str(place)
+    return None
+
+
+def _load() -> ctypes.CDLL:
+    path = find_library()
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as problem:
+        raise ImportError("sbeam: the library cannot be loaded: %s" % problem) from problem
+    try:
+        for name, (result, arguments) in PROTOTYPES.items():
+            function = getattr(library, name)
+            function.restype = result
+            function.argtypes = arguments
+    except AttributeError:
+        raise ImportError("sbeam: %s has no %s: it is no libsbeam, or older than this package (%s)"
+                          % (path, name, __version__)) from None
+    found = library.sb_version().decode()
+    # Before 1.0 structs may change between minor versions.
+    if found.split(".")[:2] != __version__.split(".")[:2]:
+        raise ImportError("sbeam: %s is version %s, and this package is for version %s"
+                          % (path, found, __version__))
+    return library
+
+
+lib = _load()
+
+
+def call(name: str, *arguments) -> None:
+    """Calls a function whose last argument is an sb_error; raises what it reports."""
+    error = s.sb_error()
+    status = getattr(lib, name)(*arguments, byref(error))
+    if status != 0:
+        raise make_error(status, error.message.decode("utf-8", "replace"))
+
+
+def names_of(function: str) -> List[str]:
+    """The names that a function gives for 0, 1, ... until it has none."""
+    names: List[str] = []
+    while True:
+        name = getattr(lib, function)(len(names))
+        if name is None:
+            return names
+        names.append(name.decode())

@@ -1,0 +1,278 @@
+"""The search step by step, for hosts that own their model."""
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import threading
+from typing import Any, Callable, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
+
+import numpy as np
+
+from . import _structs as s
+from ._arrays import to_rows
+from ._config import Config, to_floats, to_int, to_ints, to_list, to_seed
+from ._errors import ArgumentError, Error, LimitError, ModelError, StateError
+from ._library import call, lib
+from .results import Draw, make_draw
+
+_MOST_INPUTS = 4096
+
+
+class Rows(NamedTuple):
+    """The rows that are wanted, (n_rows,) int32 each: row i continues row parent[i] of the previous
+    rows with token[i]; -1 and -1 start input[i]."""
+
+    parent: np.ndarray
+    token: np.ndarray
+    input: np.ndarray
+
+
+class Decoder:
+    """Draws without replacement where the host computes the logits.
+
+        decoder = sbeam.Decoder(vocab_size, k=5, eos=2, seed=1)
+        while not decoder.done:
+            parent, token, input = decoder.rows()
+            ... move the model's state by parent, feed it token (-1 at the start) ...
+            decoder.advance(logits)                 # (n_rows, vocab_size)
+        draw = decoder.result()
+
+    vocab_size   columns of a row
+    k            sequences to draw
+    eos          the token that ends a sequence, or None: they end by max_len or is_leaf
+    temperature  a number, or one for each input
+    seed         the key of all noise; None: random below 2^53. It is in the results
+    inputs       jobs that go on together, each with rows of its own; at most 4096
+    streams, draws   their numbers, on which the noise depends; default 0, 1, ... and 0
+    is_leaf      (row, token) -> bool: whether that child of one of the rows just given is a leaf
+    is_stop      (tokens) -> bool: whether a sequence ends here because of its text
+    decode       (tokens) -> str: the text of a result's sequences
+    ban          token ids of probability zero
+    settings     max_len, min_len, top_k, ...: those of sbeam.options()
+
+    Logits are NumPy arrays or PyTorch tensors, unnormalised log scores; -inf is a token of
+    probability zero. float32 and float64 are read where they are if the elements of a row lie side
+    by side; float16 and bfloat16 are converted.
+
+    Where rows are no distribution (NaN, +inf, all -inf), advance raises a ModelError. It concerns
+    the input that they belong to, which is finished by it: result(input) raises it again, `errors`
+    holds it, and the other inputs have moved on as if nothing had happened. Whatever a function of
+    the host raises comes out of advance; after that the decoder can only be closed. An array of
+    another shape or type is refused before anything has changed.
+
+    A decoder is used by one thread at a time; a second one gets a StateError."""
+
+    def __init__(self, vocab_size: int, k: int = 5, *, eos: Optional[int] = None,
+                 method: str = "sbs", temperature: Union[float, Iterable[float]] = 1.0,
+                 seed: Optional[int] = None, inputs: int = 1,
+                 streams: Optional[Iterable[int]] = None,
+                 draws: Union[None, int, Iterable[int]] = None,
+                 is_leaf: Optional[Callable[[int, int], bool]] = None,
+                 is_stop: Optional[Callable[[Tuple[int, ...]], bool]] = None,
+                 decode: Optional[Callable[[Tuple[int, ...]], str]] = None,
+                 ban: Optional[Iterable[int]] = None, **settings: Any) -> None:
+        self._lock = threading.Lock()
+        self._handle: Optional[int] = None
+        self._is_failed = False
+        self._problem: Optional[BaseException] = None
+        self._decode = decode
+        self._vocab_size = to_int(vocab_size, "vocab_size", 1, 2**31 - 1)
+        n = self._n_inputs = to_int(inputs, "inputs", 1, _MOST_INPUTS)
+        eos = -1 if eos is None else to_int(eos, "eos", 0, self._vocab_size - 1)
+        temperatures = to_floats(temperature, "temperature")
+        if len(temperatures) == 1:
+            temperatures *= n
+        numbers = list(range(n)) if streams is None else to_ints(streams, "streams", 0, 2**64 - 1)
+        rounds = (to_ints(draws, "draws", 0, 2**64 - 1) if hasattr(draws, "__iter__")
+                  else [to_int(draws or 0, "draws", 0, 2**64 - 1)] * n)
+        for name, given in (("temperature", temperatures), ("streams", numbers), ("draws", rounds)):
+            if len(given) != n:
+                raise ArgumentError("%s has %d numbers for %d inputs" % (name, len(given), n))
+        banned = to_ints(to_list(ban, "ban"), "ban", 0, self._vocab_size - 1)
+        if "stop" in settings:
+            raise TypeError("unexpected keyword 'stop': a decoder has no text; use is_stop")
+        for x in temperatures:  # C would take 0 for that of the settings
+            Config({"temperature": x})
+        config = Config(dict(settings, k=k, method=method, seed=to_seed(seed),
+                             temperature=temperatures[0]))
+        config.set_ban(banned, banned)
+        self._settings = config.told()
+        # Kept as long as the decoder: C calls them.
+        self._callbacks = (s.LEAF_FN() if is_leaf is None else s.LEAF_FN(self._guard_leaf(is_leaf)),
+                           s.STOP_FN() if is_stop is None else s.STOP_FN(self._guard_stop(is_stop)))
+        spec = s.sb_decoder_spec(self._vocab_size, eos, s.ROW_FLOAT, n, 0, 0, None,
+                                 *self._callbacks)
+        handle = ctypes.c_void_p()
+        call("sb_decoder_open", ctypes.byref(handle), ctypes.byref(spec),
+             ctypes.byref(config.struct))
+        self._handle = handle.value
+        self._row_type = s.ROW_FLOAT
+        self._draws: List[Union[None, Draw, Error]] = [None] * n
+        try:
+            for i in range(n):
+                job = s.sb_job(numbers[i], rounds[i], temperatures[i])
+                call("sb_decoder_add", self._handle, ctypes.byref(job), None)
+        except BaseException:
+            self.close()
+            raise
+
+    # --- functions of the host, called from C ---
+
+    def _guard_leaf(self, function: Callable[[int, int], bool]) -> Callable[..., bool]:
+        def guarded(_user, row, token):
+            try:
+                return self._problem is None and bool(function(row, token))
+            except BaseException as problem:  # none may pass through C
+                self._problem = problem
+                return True
+        return guarded
+
+    def _guard_stop(self, function: Callable[[Tuple[int, ...]], bool]) -> Callable[..., int]:
+        def guarded(_user, tokens, n_tokens):
+            try:
+                if self._problem is not None:
+                    return -1
+                return int(bool(function(tuple(tokens[:n_tokens]))))
+            except BaseException as problem:
+                self._problem = problem
+                return -1
+        return guarded
+
+    # --- its life ---
+
+    @contextlib.contextmanager
+    def _use(self) -> Iterator[int]:
+        if not self._lock.acquire(blocking=False):
+            raise StateError("the decoder is in use: by another thread, or by the function of the "
+                             "host that calls it")
+        try:
+            if self._handle is None:
+                raise StateError("the decoder is closed")
+            if self._is_failed:
+                raise StateError("this decoder has failed before; close it")
+            yield self._handle
+        finally:
+            self._lock.release()
+
+    def close(self) -> None:
+        """Frees the decoder's memory. Results that were taken stay. Closing twice is fine."""
+        if not self._lock.acquire(blocking=False):
+            raise StateError("the decoder is in use and cannot be closed")
+        try:
+            handle, self._handle = self._handle, None
+            if handle is not None:
+                lib.sb_decoder_close(handle)
+        finally:
+            self._lock.release()
+
+    def __enter__(self) -> "Decoder":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) is not None:
+            lib.sb_decoder_close(self._handle)
+            self._handle = None
+
+    def __reduce_ex__(self, _protocol):
+        raise TypeError("a Decoder can be neither copied nor pickled")
+
+    # --- steps ---
+
+    @property
+    def vocab_size(self) -> int:
+        return self._vocab_size
+
+    @property
+    def done(self) -> bool:
+        """True when no rows are wanted."""
+        with self._use() as handle:
+            return lib.sb_decoder_done(handle)
+
+    def rows(self) -> Rows:
+        """The rows that are wanted: (parent, token, input). None of them when it is done."""
+        with self._use() as handle:
+            return self._rows(handle)
+
+    @staticmethod
+    def _rows(handle: int) -> Rows:
+        lists = [ctypes.POINTER(ctypes.c_int32)() for _ in range(3)]
+        n = lib.sb_decoder_rows(handle, *map(ctypes.byref, lists))
+        if n == 0:
+            return Rows(*(np.empty(0, dtype=np.int32) for _ in lists))
+        return Rows(*(np.ctypeslib.as_array(a, (n,)).astype(np.int32, copy=True) for a in lists))
+
+    def advance(self, logits: Any) -> None:
+        """Takes the logits of the rows, (n_rows, vocab_size), and moves on."""
+        with self._use() as handle:
+            n = lib.sb_decoder_rows(handle, None, None, None)
+            if n == 0:
+                raise StateError("no rows are wanted: the decoder is done")
+            rows = to_rows(logits, n, self._vocab_size)
+            row_type = s.ROW_DOUBLE if rows.dtype == np.float64 else s.ROW_FLOAT
+            if row_type != self._row_type:
+                call("sb_decoder_set_row_type", handle, row_type)
+                self._row_type = row_type
+            stride = rows.strides[0] // rows.itemsize if n > 1 else self._vocab_size
+            failure: Optional[Error] = None
+            try:
+                call("sb_decoder_advance", handle, rows.ctypes.data, stride)
+            except (ModelError, LimitError) as error:  # of single inputs
+                failure = error
+            except Error:
+                self._is_failed = True
+                if self._problem is None:
+                    raise
+            if self._problem is not None:
+                self._is_failed = True
+                raise self._problem
+            self._collect(handle)
+        if failure is not None:
+            raise failure
+
+    def _collect(self, handle: int) -> None:
+        """Takes what has finished."""
+        while True:
+            slot = lib.sb_decoder_finished(handle)
+            if slot < 0:
+                return
+            result = ctypes.POINTER(s.sb_result)()
+            call("sb_result_open", ctypes.byref(result))
+            try:
+                call("sb_decoder_take", handle, slot, result)
+                self._draws[slot] = make_draw(result.contents, None, self._settings, None)
+            except (ModelError, LimitError) as error:
+                self._draws[slot] = error
+            finally:
+                lib.sb_result_close(result)
+
+    # --- results ---
+
+    @property
+    def errors(self) -> List[Optional[Error]]:
+        """For each input what it failed with, or None."""
+        return [d if isinstance(d, Error) else None for d in self._draws]
+
+    def result(self, input: int = 0) -> Draw:
+        """The draw of an input that has finished; raises what it failed with."""
+        found = self._draws[to_int(input, "input", 0, self._n_inputs - 1)]
+        if found is None:
+            raise StateError("input %d has not finished: advance until the decoder is done" % input)
+        if isinstance(found, Error):
+            raise found
+        return self._add_text(found)
+
+    def results(self) -> List[Draw]:
+        """The draws of all inputs, in their order."""
+        return [self.result(i) for i in range(self._n_inputs)]
+
+    def _add_text(self, draw: Draw) -> Draw:
+        decode = self._decode
+        if decode is None:
+            return draw
+        fields = dict(vars(draw))
+        fields["sequences"] = tuple(sequence._replace(text=decode(sequence.tokens))
+                                    for sequence in draw.sequences)
+        return Draw(**fields)

@@ -1,0 +1,197 @@
+"""One call: draws from a model file, as the command `sbeam draw` makes them."""
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any, Dict, Iterable, List, Optional, Sequence as Items, Tuple, Union
+
+from . import _structs as s
+from ._config import Config, to_floats, to_int, to_ints, to_list, to_seed
+from ._errors import ArgumentError
+from ._interrupt import Interrupt, run_interruptibly
+from ._library import call, lib
+from ._text import Text, to_bytes, to_c_string, to_str
+from .model import Model, Path_, decode_tokens
+from .results import Draw, make_draw
+
+_MEGABYTE = 1 << 20
+_MOST_MEGABYTES = 1 << 22
+
+
+def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iterable[Text]] = None,
+         k: int = 5, temperature: Union[float, Iterable[float]] = 1.0, method: str = "sbs",
+         seed: Optional[int] = None, draws: int = 1, *, kappa: bool = True, max_len: int = 200,
+         min_len: int = 0, top_k: int = 0, top_p: float = 1.0, min_p: float = 0.0,
+         finished: str = "stay", length_penalty: float = 0.0, early_stop: bool = False,
+         groups: int = 0, strength: float = 0.5, penalty: str = "path", max_samples: int = 1000000,
+         stop: Union[None, Text, Iterable[Text]] = None,
+         ban: Union[None, Text, Iterable[Union[Text, int]]] = None,
+         pretokenized: bool = False, bpe_marker: Optional[str] = None, threads: int = 1,
+         batch: int = 16, cache: int = 0,
+         streams: Union[None, int, Iterable[int]] = None) -> List[Draw]:
+    """Draws k distinct sequences from a model by Stochastic Beam Search, or by another method.
+
+        >>> for s in sbeam.draw("models/weather.json", k=3, seed=1)[0]:
+        ...     print(s.text, s.log_p)
+
+    model        a model file, an open Model, or None for the default translation model
+    inputs       prefixes to continue or texts to translate: one, or a list. None draws once from
+                 the empty prefix, which models that translate refuse
+    temperature  divides the model's logits: a number, or a list of them
+    seed         the key of all noise; None: random below 2^53. It is in the results
+    draws        independent draws for each input and temperature
+    stop         strings that end a sequence; its text is cut before them, its tokens are kept
+    ban          tokens of probability zero, by text or by id
+    threads, batch, cache (MB)   how to work; they do not change what is drawn
+    streams      the numbers of the inputs, on which their noise depends: a list, or the first of
+                 them; default 0, 1, ...
+
+    The other settings, and which method takes them, are those of `sbeam draw --help`; so are the
+    draws, bit for bit, for the same seed. `pretokenized` and `bpe_marker` belong to a model that is
+    opened here; an open Model has its own.
+
+    Returns one Draw for each input, temperature and draw, in this order. Ctrl-C ends the work
+    before its next step."""
+    settings: Dict[str, Any] = dict(
+        k=k, method=method, kappa=kappa, max_len=max_len, min_len=min_len, top_k=top_k, top_p=top_p,
+        min_p=min_p, finished=finished, length_penalty=length_penalty, early_stop=early_stop,
+        groups=groups, strength=strength, penalty=penalty, max_samples=max_samples)
+    temperatures = to_floats(temperature, "temperature")
+    config = Config(dict(settings, seed=to_seed(seed)))
+    plan = _make_plan(temperatures, draws, threads, batch, cache)
+    if isinstance(model, Model):
+        if pretokenized or bpe_marker is not None:
+            raise ArgumentError("pretokenized and bpe_marker are settings of an open Model itself")
+        return _draw_from(model, inputs, config, plan, ban, stop, streams)
+    if not (model is None or isinstance(model, (str, bytes, os.PathLike))):
+        raise ArgumentError("model is of type %s; expected a path or a Model"
+                            % type(model).__name__)
+    with Model(model, pretokenized=pretokenized, bpe_marker=bpe_marker) as opened:
+        return _draw_from(opened, inputs, config, plan, ban, stop, streams)
+
+
+def _make_plan(temperatures: Items[float], draws: int, threads: int, batch: int,
+               cache: int) -> s.sb_plan:
+    plan = s.sb_plan()
+    lib.sb_plan_default(ctypes.byref(plan))
+    # ctypes keeps the array alive for the struct's field.
+    plan.temperatures = (ctypes.c_double * max(len(temperatures), 1))(*temperatures)
+    plan.n_temperatures = len(temperatures)
+    plan.n_draws = to_int(draws, "draws", 1, 1 << 53)
+    plan.threads = to_int(threads, "threads", 1, 1024)
+    plan.batch = to_int(batch, "batch", 1, 4096)
+    plan.cache_size = to_int(cache, "cache", 0, _MOST_MEGABYTES) * _MEGABYTE
+    return plan
+
+
+def _find_bans(model: Model, ban: Any) -> Tuple[List[int], List[Union[str, int]]]:
+    ids: List[int] = []
+    told: List[Union[str, int]] = []
+    for token in to_list(ban, "ban"):
+        if isinstance(token, (str, bytes)):
+            found = model.find_token(token)
+            if found is None:
+                with model._use() as handle:
+                    own = lib.sb_model_has_own_text(handle)
+                raise ArgumentError("ban: the model has no token '%s'%s" % (
+                    to_str(to_bytes(token, "ban")),
+                    "; its tokens are pieces, and a word begins with '\u2581'" if own else ""))
+            ids.append(found)
+        else:
+            ids.append(to_int(token, "ban", 0, model.info.vocab_size - 1))
+        text = model.token_text(ids[-1])
+        told.append(ids[-1] if text is None else text)
+    return ids, told
+
+
+def _number_inputs(streams: Any, n: int) -> List[int]:
+    most = 2**64 - 1
+    if streams is None:
+        return list(range(n))
+    try:
+        first = to_int(streams, "streams", 0, most - max(n - 1, 0))
+        return list(range(first, first + n))
+    except ArgumentError:
+        if not hasattr(streams, "__iter__"):
+            raise
+    numbers = to_ints(streams, "streams", 0, most)
+    if len(numbers) != n:
+        raise ArgumentError("streams has %d numbers for %d inputs" % (len(numbers), n))
+    return numbers
+
+
+def _draw_from(model: Model, inputs: Any, config: Config, plan: s.sb_plan, ban: Any, stop: Any,
+               streams: Any) -> List[Draw]:
+    config.set_ban(*_find_bans(model, ban))
+    stops = [to_c_string(text, "stop") for text in to_list(stop, "stop")]
+    config.set_stop(stops, [to_str(text) for text in stops])
+    call("sb_config_check", ctypes.byref(config.struct))
+    if inputs is None:
+        if model.info.needs_input:
+            raise ArgumentError("a model of kind '%s' needs inputs" % model.info.kind)
+        texts = [b""]
+    else:
+        texts = [to_bytes(text, "an input") for text in to_list(inputs, "inputs")]
+    return _Work(model, texts, _number_inputs(streams, len(texts)), config, plan, stops).run()
+
+
+class _Work:
+    """A call of sb_draw_all: the source of its inputs and the sink of its results."""
+
+    def __init__(self, model: Model, texts: Items[bytes], streams: Items[int], config: Config,
+                 plan: s.sb_plan, stops: Items[bytes]) -> None:
+        self.model, self.config, self.plan, self.stops = model, config, plan, stops
+        self.texts, self.streams = texts, streams
+        self.settings = config.told()
+        self.pointers = [ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p) for text in texts]
+        self.n_given = 0
+        self.draws: List[Draw] = []
+        self.problem: Optional[BaseException] = None
+        self.handle = 0
+
+    def run(self) -> List[Draw]:
+        interrupt = Interrupt()
+        self.plan.interrupt = interrupt.handle
+        run_interruptibly(self._call, interrupt)
+        return self.draws
+
+    def _call(self) -> None:
+        pipe = s.sb_pipe(None, s.SOURCE_FN(self._give), s.SINK_FN(self._take), s.DONE_FN())
+        with self.model._use() as self.handle:
+            try:
+                call("sb_draw_all", self.handle, ctypes.byref(self.config.struct),
+                     ctypes.byref(self.plan), ctypes.byref(pipe))
+            except Exception:
+                if self.problem is None:
+                    raise
+        if self.problem is not None:
+            raise self.problem
+
+    def _give(self, _user, input, _error) -> int:
+        try:
+            i = self.n_given
+            if i == len(self.texts):
+                return 0
+            self.n_given += 1
+            input[0] = s.sb_input(self.pointers[i], len(self.texts[i]), self.streams[i], None)
+            return 1
+        except BaseException as problem:  # none may pass through C
+            self.problem = problem
+            return -1
+
+    def _take(self, _user, _input, result, _error) -> int:
+        try:
+            per_input = self.plan.n_temperatures * self.plan.n_draws
+            text = to_str(self.texts[len(self.draws) // per_input])
+            self.draws.append(make_draw(result.contents, text, self.settings, self._decode))
+            return 0
+        except BaseException as problem:
+            self.problem = problem
+            return -1
+
+    def _decode(self, tokens: Items[int], has_stop: bool) -> str:
+        data = decode_tokens(self.handle, tokens)
+        if has_stop:  # they may overlap: the first is what counts
+            places = [data.find(stop) for stop in self.stops]
+            data = data[:min((place for place in places if place >= 0), default=len(data))]
+        return to_str(data)

@@ -1,0 +1,102 @@
+"""What the tests share: the package, the command to compare with, and a chi-square test."""
+import importlib
+import json
+import math
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+MODELS = ROOT / "models"
+COMMAND = ROOT / "build" / "sbeam"
+FALSE_ALARM = 1e-6  # of each test of a law, for its fixed seed
+
+sys.path.insert(0, str(HERE.parent))
+
+
+def need(module):
+    """The module, or a skip with the reason. SBEAM_TEST_WITHOUT names modules to do without."""
+    if module in os.environ.get("SBEAM_TEST_WITHOUT", "").split(","):
+        raise unittest.SkipTest("%s is left out here" % module)
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise unittest.SkipTest("%s is not installed" % module)
+
+
+def run_command(*arguments, stdin=None):
+    """The JSON lines that the command writes."""
+    done = subprocess.run([str(COMMAND), *map(str, arguments)], input=stdin, check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def environment():
+    """For programs that import the package from the source tree, without a sanitizer's library."""
+    plain = {name: value for name, value in os.environ.items()
+             if name not in ("LD_PRELOAD", "SBEAM_LIBRARY")}
+    return dict(plain, PYTHONPATH=str(HERE.parent))
+
+
+# --- statistics ---
+
+def gamma_tail(a, x):
+    """The regularised upper incomplete gamma function Q(a, x): the series below a + 1, Lentz's
+    continued fraction above."""
+    if x <= 0:
+        return 1.0
+    front = math.exp(a * math.log(x) - x - math.lgamma(a))
+    if x < a + 1:
+        term = total = 1.0 / a
+        n = a
+        while term > total * 1e-16:
+            n += 1
+            term *= x / n
+            total += term
+        return max(0.0, 1.0 - front * total)
+    tiny = 1e-300
+    b = x + 1 - a
+    c, d = 1 / tiny, 1 / b
+    h = d
+    for i in range(1, 100000):
+        an = -i * (i - a)
+        b += 2
+        d = an * d + b
+        d = 1 / (d if abs(d) > tiny else tiny)
+        c = b + an / c
+        c = c if abs(c) > tiny else tiny
+        h *= d * c
+        if abs(d * c - 1) < 1e-15:
+            break
+    return front * h
+
+
+def chi_square_p(counts, probabilities):
+    """The p-value of counts (by key) under probabilities (by key), which sum to 1. Cells that
+    expect fewer than 10 are taken together. A count without a probability is impossible."""
+    n = sum(counts.values())
+    if set(counts) - {key for key, p in probabilities.items() if p > 0}:
+        return 0.0
+    cells, rest = [], [0.0, 0]
+    for key, p in probabilities.items():
+        if n * p >= 10:
+            cells.append((n * p, counts.get(key, 0)))
+        else:
+            rest[0] += n * p
+            rest[1] += counts.get(key, 0)
+    if rest[0] > 0:
+        cells.append(tuple(rest))
+    statistic = sum((found - wanted) ** 2 / wanted for wanted, found in cells)
+    return gamma_tail((len(cells) - 1) / 2, statistic / 2)
+
+
+def plackett_luce(p, k):
+    """ordered k-tuple of keys -> probability of drawing it without replacement."""
+    law = {(): (1.0, 1.0)}
+    for _ in range(k):
+        law = {tuple_ + (key,): (q * p[key] / left, left - p[key])
+               for tuple_, (q, left) in law.items() for key in p if key not in tuple_}
+    return {tuple_: q for tuple_, (q, _) in law.items()}

@@ -1,0 +1,223 @@
+"""What is refused: the library's text, the class that fits, and never a crash."""
+import math
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+
+from support import MODELS, environment
+
+import sbeam
+
+WEATHER = str(MODELS / "weather.json")
+
+
+class Classes(unittest.TestCase):
+    def test_built_in_classes(self):
+        for error, base in ((sbeam.ArgumentError, ValueError),
+                            (sbeam.OutOfMemoryError, MemoryError),
+                            (sbeam.IOFailure, OSError), (sbeam.FormatError, ValueError),
+                            (sbeam.InputError, ValueError), (sbeam.ModelError, ArithmeticError),
+                            (sbeam.LimitError, RuntimeError), (sbeam.StateError, RuntimeError),
+                            (sbeam.StoppedError, RuntimeError)):
+            self.assertTrue(issubclass(error, sbeam.Error) and issubclass(error, base))
+            self.assertNotEqual(error.status, sbeam.Error.status)
+            self.assertEqual(str(error("a text")), "a text")
+            self.assertEqual(str(pickle.loads(pickle.dumps(error("a text")))), "a text")
+
+
+class Files(unittest.TestCase):
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model")
+            with self.assertRaisesRegex(OSError, "model") as caught:
+                sbeam.Model(path)
+            self.assertEqual(caught.exception.status, "io")
+            for text in (b"", b"{}", b'{"format":"sbeam-tree"}', b"\\data\\\nngram 1=", b"\0\1"):
+                with open(path, "wb") as file:
+                    file.write(text)
+                with self.assertRaises((sbeam.FormatError, sbeam.ModelError)):
+                    sbeam.Model(path)
+            with self.assertRaises(OSError):
+                sbeam.Model(folder)
+        for bad in ("", b"", "a\0b"):
+            with self.assertRaises(ValueError):
+                sbeam.Model(bad)
+        for bad in (3, 2.5, [WEATHER], object()):
+            with self.assertRaises((TypeError, ValueError)):
+                sbeam.draw(bad)
+
+
+class Draws(unittest.TestCase):
+    def test_settings(self):
+        for keywords, text in (
+                ({"k": 0}, "k is '0'"),
+                ({"k": "5x"}, "k is '5x'"),
+                ({"k": None}, "k is 'None'"),
+                ({"temperature": -1}, "temperature"),
+                ({"temperature": []}, "temperatures is empty"),
+                ({"temperature": "hot"}, "temperature"),
+                ({"temperature": [1, None]}, "temperature"),
+                ({"method": "magic"}, "method"),
+                ({"method": b"sbs"}, "method"),
+                ({"length_penalty": 1}, "refuses"),
+                ({"groups": 2}, "method sbs has no option groups"),
+                ({"method": "diverse", "groups": 2}, "divisor"),
+                ({"min_len": 9, "max_len": 3}, "min-len"),
+                ({"top_p": 0}, "top-p"),
+                ({"top_p": math.inf}, "top-p"),
+                ({"seed": 1.5}, "seed"),
+                ({"draws": 0}, "draws"),
+                ({"threads": 0}, "threads"),
+                ({"threads": 2**32 + 1}, "threads"),
+                ({"batch": 4097}, "batch"),
+                ({"cache": -1}, "cache"),
+                ({"cache": 2**60}, "cache"),
+                ({"stop": ""}, "stop"),
+                ({"stop": "a\0"}, "zero byte"),
+                ({"stop": [3]}, "stop"),
+                ({"ban": "snow"}, "no token 'snow'"),
+                ({"ban": [99]}, "ban"),
+                ({"ban": [-1]}, "ban"),
+                ({"ban": [1.5]}, "ban"),
+                ({"streams": [1, 2]}, "streams"),
+                ({"streams": -1}, "streams"),
+                ({"streams": 2**64}, "streams"),
+                ({"streams": ["x"]}, "streams"),
+                ({"inputs": 3.5}, "inputs is 3.5"),
+                ({"inputs": [None]}, "an input is of type NoneType"),
+                ({"inputs": "nowhere"}, "input 0: .*nowhere"),
+                ({"inputs": "\ud800"}, "UTF-8"),
+                ({"bpe_marker": ""}, "bpe_marker"),
+                ({"bpe_marker": "a\0"}, "zero byte")):
+            with self.subTest(**keywords), self.assertRaisesRegex(ValueError, text):
+                sbeam.draw(WEATHER, **keywords)
+        with self.assertRaises(TypeError):
+            sbeam.draw(WEATHER, no_such=1)
+        with sbeam.Model(WEATHER) as model, self.assertRaisesRegex(ValueError, "open Model"):
+            sbeam.draw(model, pretokenized=True)
+
+    def test_inputs_that_fail(self):
+        with self.assertRaisesRegex(sbeam.ModelError, "input 3: step 1"):
+            sbeam.draw(MODELS / "greeting.json", ["", "hello", "", "good", ""], min_len=2)
+
+    def test_limits(self):
+        decoder = sbeam.Decoder(1100, method="explicit", max_len=2)
+        decoder.advance(np.zeros((1, 1100)))
+        with self.assertRaises(sbeam.LimitError):  # a tree of more than 10^6 nodes
+            decoder.advance(np.zeros((1100, 1100)))
+        with self.assertRaises(sbeam.LimitError):
+            decoder.result()
+
+    def test_zero_bytes_in_inputs(self):
+        with self.assertRaises(sbeam.InputError):
+            sbeam.draw(WEATHER, "sun\0rain")
+
+    def test_in_other_threads(self):
+        found = []
+
+        def work():
+            try:
+                sbeam.draw(WEATHER, k=0)
+            except sbeam.ArgumentError as error:
+                found.append(str(error))
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        self.assertIn("k is '0'", found[0])
+
+
+class ModelCalls(unittest.TestCase):
+    def test_calls(self):
+        model = sbeam.Model(WEATHER)
+        for call in (lambda: model.decode([99]), lambda: model.decode([-1]),
+                     lambda: model.decode([1.5]), lambda: model.decode(7),
+                     lambda: model.token_text(99), lambda: model.token_text(-1),
+                     lambda: model.encode("nowhere"), lambda: model.encode(3),
+                     lambda: model.find_token(None), lambda: model.score("", "nowhere"),
+                     lambda: model.score("nowhere", "sun"), lambda: model.score("", [99]),
+                     lambda: model.score("", "sun sun", max_len=1), lambda: model.score(3, "sun")):
+            with self.assertRaises(ValueError):
+                call()
+        self.assertEqual(model.encode(""), ())
+        self.assertEqual(model.decode([]), "")
+        with sbeam.Model(MODELS / "fig1.json") as tree, self.assertRaises(sbeam.InputError):
+            tree.score("", "0 1 1 1")
+        model.close()
+        model.close()
+        for call in (lambda: sbeam.draw(model), lambda: model.decode([0]), model.describe,
+                     lambda: model.encode("sun"), lambda: model.score("", "sun")):
+            with self.assertRaisesRegex(sbeam.StateError, "closed"):
+                call()
+
+    def test_never_opened(self):
+        with self.assertRaises(OSError):
+            sbeam.Model("/no/such/file")
+        broken = sbeam.Model.__new__(sbeam.Model)  # as where __init__ has failed early
+        del broken
+
+
+class Numbers(unittest.TestCase):
+    def test_topk(self):
+        for weights, k in (([math.nan], 1), ([math.inf], 1), ([1e13], 1), ([0.0], 0),
+                           ([0.0], 2**31), ([[0.0]], 1), (["a"], 1), (0.0, 1), ([1j], 1),
+                           ([0.0], None)):
+            with self.subTest(weights=weights, k=k), self.assertRaises(ValueError):
+                sbeam.gumbel_topk(weights, k)
+
+    def test_estimates(self):
+        [draw] = sbeam.draw(WEATHER, seed=1)
+        for arguments, text in (((draw, [1, 2]), "2 values for 5"),
+                                ((draw, [math.nan] * 5), "value"),
+                                ((draw, len, "best"), "estimator"),
+                                (({"log_p": [-1.0]}, [1.0]), "kappa"),
+                                (({"log_p": [0.5], "kappa": -1}, [1.0]), "log"),
+                                (({"log_p": [], "kappa": -1}, []), ""),
+                                (({"log_p": [-1.0], "kappa": -1}, len), "needs a Draw"),
+                                ((sbeam.draw(WEATHER, method="reject")[0], len), "no estimator"),
+                                ((sbeam.draw(WEATHER, kappa=False)[0], len), "no kappa")):
+            with self.subTest(text=text), self.assertRaisesRegex(ValueError, text):
+                sbeam.estimate(*arguments)
+
+        def fail(_):
+            raise KeyError("mine")
+        with self.assertRaises(KeyError):
+            sbeam.estimate(draw, fail)
+
+    def test_metrics(self):
+        for call in (lambda: sbeam.sentence_bleu("a", []), lambda: sbeam.sentence_bleu(3, "a"),
+                     lambda: sbeam.sentence_bleu("a", ["b", 3]),
+                     lambda: sbeam.sentence_bleu("a", "a", tokenizer="best"),
+                     lambda: sbeam.sentence_bleu("a", "a", smoothing="best"),
+                     lambda: sbeam.sentence_bleu("a", "a", smoothing="floor", smooth_value=-1),
+                     lambda: sbeam.corpus_bleu(["a", "b"], ["a"]),
+                     lambda: sbeam.corpus_bleu([], []),
+                     lambda: sbeam.ngram_diversity([1]),
+                     lambda: sbeam.ngram_diversity(["a"], tokenizer="best")):
+            with self.assertRaises(ValueError):
+                call()
+
+
+class Memory(unittest.TestCase):
+    def test_no_memory(self):
+        """Under a limit on memory, which sanitizers do not bear: a process of its own."""
+        program = """
+import resource, sbeam
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+try:
+    sbeam.Decoder(2**31 - 1, 2)
+except MemoryError as error:
+    print(isinstance(error, sbeam.Error), error)
+"""
+        done = subprocess.run([sys.executable, "-c", program], env=environment(), text=True,
+                              stdout=subprocess.PIPE)
+        self.assertEqual(done.stdout, "True not enough memory\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,59 @@
+"""Ctrl-C during a draw that would take for ever."""
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from support import MODELS, environment
+
+PROGRAM = """
+import sbeam, threading, time
+model = %r
+try:
+    print("begins", flush=True)
+    sbeam.draw(model, k=%d, draws=10**9, seed=1, %s)
+except KeyboardInterrupt:
+    # The library is as it was.
+    again = sbeam.draw(model, k=3, seed=1)
+    print("interrupted", threading.active_count(), len(again[0]), flush=True)
+    raise
+"""
+
+
+class Interrupts(unittest.TestCase):
+    def run_program(self, keywords, k=100, seconds=0.7):
+        program = PROGRAM % (str(MODELS / "weather.json"), k, keywords)
+        process = subprocess.Popen([sys.executable, "-c", program], env=environment(), text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            self.assertEqual(process.stdout.readline(), "begins\n")
+            time.sleep(seconds)
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGINT)
+            since = time.monotonic()
+            output, errors = process.communicate(timeout=30)
+            took = time.monotonic() - since
+        finally:
+            process.kill()
+            process.wait()
+        self.assertEqual(output, "interrupted 1 3\n")
+        self.assertIn("KeyboardInterrupt", errors)
+        self.assertLess(took, 2)
+        self.assertIn(process.returncode, (-signal.SIGINT, 130))
+
+    def test_one_thread(self):
+        self.run_program("")
+
+    def test_threads(self):
+        self.run_program("threads=4, batch=3")
+
+    def test_cache(self):
+        self.run_program("threads=3, cache=1")
+
+    def test_large_steps(self):
+        self.run_program("method='sample'", k=20000)
+
+
+if __name__ == "__main__":
+    unittest.main()

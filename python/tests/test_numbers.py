@@ -1,0 +1,108 @@
+"""Flat lists, estimates and metrics: the figures of the command."""
+import json
+import math
+import subprocess
+import tempfile
+import unittest
+
+import numpy as np
+
+from support import COMMAND, MODELS, need, run_command
+
+import sbeam
+
+
+class TopK(unittest.TestCase):
+    def test_as_shuf(self):
+        weights = [0.3, 2.5, 0, 1e-9, 4, 1, 1]
+        lines = "".join("%r\n" % w for w in weights)
+        for k in (1, 3, 7):
+            expected = run_command("shuf", "-n", k, "-w1", "--seed=9", "-f", "jsonl",
+                                   stdin=lines.encode())
+            found = sbeam.gumbel_topk([math.log(w) if w else -math.inf for w in weights], k, seed=9)
+            self.assertEqual([r["line"] - 1 for r in expected], found.indices.tolist())
+            for name in ("g", "log_p", "log_weight"):
+                self.assertEqual([r[name] for r in expected], getattr(found, name).tolist())
+            kappa = expected[0]["kappa"]
+            self.assertEqual(found.kappa, -math.inf if kappa is None else kappa)
+
+    def test_forms(self):
+        expected = sbeam.gumbel_topk([0.0, -1.0, -2.0], 2, seed=1)
+        for form in (np.array([0, -1, -2]), np.array([0, -1, -2], dtype=np.float32),
+                     np.array([0, 9, -1, 9, -2, 9.0])[::2], (0, -1, -2)):
+            found = sbeam.gumbel_topk(form, 2, seed=1)
+            self.assertEqual(found.indices.tolist(), expected.indices.tolist())
+            self.assertEqual(found.g.tolist(), expected.g.tolist())
+        self.assertEqual(len(sbeam.gumbel_topk([], 2).indices), 0)
+        self.assertLess(sbeam.gumbel_topk([0.0], 1).seed, 2**53)
+
+    def test_torch(self):
+        torch = need("torch")
+        found = sbeam.gumbel_topk(torch.tensor([0.0, -1.0, -2.0], dtype=torch.bfloat16), 2, seed=1)
+        self.assertEqual(found.g.tolist(), sbeam.gumbel_topk([0, -1, -2], 2, seed=1).g.tolist())
+
+
+class Estimates(unittest.TestCase):
+    def test_as_the_command(self):
+        for method in ("sbs", "sample", "beam"):
+            draws = sbeam.draw(MODELS / "weather.json", k=7, seed=3, draws=3, method=method)
+            records = "".join(json.dumps(d.to_dict()) + "\n" for d in draws)
+            done = subprocess.run([str(COMMAND), "estimate", "--f", "length", "-f", "jsonl"],
+                                  input=records, text=True, check=True, stdout=subprocess.PIPE)
+            n = 0
+            for line in map(json.loads, done.stdout.splitlines()):
+                if "draw" not in line:
+                    continue  # a summary
+                draw = draws[line["draw"]]
+                for values in (lambda s: len(s.tokens), [len(s.tokens) for s in draw]):
+                    found = sbeam.estimate(draw, values, line["estimator"])
+                    for name in ("se", "ess", "mc_equivalent", "weight_sum"):
+                        x = getattr(found, name)
+                        self.assertEqual(None if math.isnan(x) else x, line[name])
+                    self.assertEqual(found.value, line["estimate"])
+                n += 1
+            self.assertGreaterEqual(n, 3)
+            self.assertIn(sbeam.estimate(draws[0], lambda s: 1.0).estimator,
+                          ("sbs-normalised", "mc", "beam-normalised"))
+
+    def test_arrays(self):
+        [draw] = sbeam.draw(MODELS / "weather.json", k=7, seed=3)
+        arrays = draw.arrays()
+        values = np.array([len(s.tokens) for s in draw])
+        expected = sbeam.estimate(draw, values)
+        self.assertEqual(sbeam.estimate(arrays, values, kappa=draw.kappa), expected)
+        self.assertEqual(sbeam.estimate({"log_p": arrays["log_p"], "kappa": draw.kappa}, values),
+                         expected)
+
+
+class Metrics(unittest.TestCase):
+    HYPOTHESES = ["The cat sat on the mat.", "It is raining again, isn't it?", "Oui !"]
+    REFERENCES = ["The cat sat on a mat.", "It's raining again, is it not?", "Oui !"]
+
+    def test_as_the_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            names = []
+            for name, lines in (("hypotheses", self.HYPOTHESES), ("references", self.REFERENCES)):
+                names.append(folder + "/" + name)
+                with open(names[-1], "w", encoding="utf-8") as file:
+                    file.write("\n".join(lines) + "\n")
+            for tokenizer in ("13a", "char", "none"):
+                [record] = run_command("eval", "--hyp", names[0], "--ref", names[1], "-f", "jsonl",
+                                       "--tokenize", tokenizer)
+                bleu = sbeam.corpus_bleu(self.HYPOTHESES, self.REFERENCES, tokenizer=tokenizer)
+                self.assertIn(bleu.score, record.values())
+
+    def test_forms(self):
+        same = sbeam.sentence_bleu("a b c d e", ["x", "a b c d e"])
+        self.assertAlmostEqual(same.score, 100)
+        self.assertIn("nrefs:2", same.signature)
+        self.assertEqual(len(same.precisions), 4)
+        self.assertIn("nrefs:var", sbeam.corpus_bleu(["a", "b"], ["a", ["b", "c"]]).signature)
+        self.assertEqual(sbeam.sentence_bleu(b"a b", "a b"), sbeam.sentence_bleu("a b", b"a b"))
+        diversity = sbeam.ngram_diversity(["a b c", "a b d"])
+        self.assertAlmostEqual(diversity.d[0], 4 / 6)
+        self.assertTrue(math.isnan(diversity.d[3]))
+
+
+if __name__ == "__main__":
+    unittest.main()

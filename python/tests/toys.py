@@ -1,0 +1,93 @@
+"""Small models of hosts: the tree and the chain of models/, and a network of PyTorch."""
+import json
+import math
+
+import numpy as np
+
+from support import MODELS
+
+import sbeam
+
+
+def log(p):
+    return math.log(p) if p > 0 else -math.inf
+
+
+class TreeHost:
+    """models/fig1.json as a host would have it: a row per node, leaves told by a function."""
+
+    def __init__(self):
+        with open(MODELS / "fig1.json", encoding="utf-8") as file:
+            self.root = json.load(file)["tree"]
+        with sbeam.Model(MODELS / "fig1.json") as model:
+            self.vocab_size = model.info.vocab_size
+            self.names = [model.token_text(i) for i in range(self.vocab_size)]
+        self.nodes = []
+
+    def step(self, parent, token, input, dtype=np.float64):
+        self.nodes = [self.root if p < 0 else self.nodes[p][self.names[t]][1]
+                      for p, t in zip(parent, token)]
+        rows = [[log(node[name][0]) if name in node else -math.inf for name in self.names]
+                for node in self.nodes]
+        return np.array(rows, dtype=dtype)
+
+    def is_leaf(self, row, token):
+        return self.nodes[row][self.names[token]][1] is None
+
+
+class ChainHost:
+    """models/weather.json likewise: its state is the last token."""
+
+    def __init__(self):
+        with open(MODELS / "weather.json", encoding="utf-8") as file:
+            chain = json.load(file)
+        self.vocab_size = len(chain["vocab"])
+        self.eos = chain["vocab"].index(chain["eos"])
+        self.start = np.array([log(p) for p in chain["start"]])
+        self.next = np.array([[log(p) for p in chain["next"].get(name, [0] * self.vocab_size)]
+                              for name in chain["vocab"]])
+
+    def step(self, parent, token, input, dtype=np.float64):
+        rows = [self.start if t < 0 else self.next[t] for t in token]
+        return np.array(rows, dtype=dtype)
+
+
+def run(decoder, step):
+    """Drives a decoder to its end."""
+    while not decoder.done:
+        decoder.advance(step(*decoder.rows()))
+    return decoder.results()
+
+
+def make_network(torch, vocab_size=3, width=5, seed=4):
+    """A recurrent network with weights that make an uneven law without a favourite."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def random(*shape):
+        return 0.6 * torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    embedding, inner, outer = random(vocab_size + 1, width), random(width, width), random(
+        width, vocab_size)
+
+    def step(states, tokens):
+        states = torch.tanh(states @ inner + embedding[tokens])
+        return states @ outer, states
+
+    return step, torch.zeros(1, width, dtype=torch.float64), vocab_size
+
+
+def enumerate_law(torch, step, state, start, vocab_size, length):
+    """tokens -> probability, of all sequences of so many tokens, by the chain rule."""
+    law = {}
+
+    def walk(state, token, tokens, log_p):
+        if len(tokens) == length:
+            law[tokens] = math.exp(log_p)
+            return
+        logits, state = step(state, torch.tensor([token]))
+        log_ps = torch.log_softmax(logits[0], 0)
+        for child in range(vocab_size):
+            walk(state, child, tokens + (child,), log_p + float(log_ps[child]))
+
+    walk(state, start, (), 0.0)
+    return law
