@@ -68,6 +68,7 @@ class sb_model_info(Structure):
         ("needs_input", c_bool),
         ("max_rows", c_int32),
         ("max_len", c_int32),
+        ("has_threads", c_bool),
     ]
 
 
