@@ -33,7 +33,14 @@ static sb_status walk_open(walk *opened, const tree *grown, const sb_config *con
 {
     const sb_model_info *const info = sb_model_get_info(grown->model);
     *opened = (walk){0};
-    const sb_session_spec room = {.max_inputs = 1, .max_len = config->max_len};
+    /* A level has no more rows than a tree has nodes. */
+    const bool is_narrow = info->max_rows > 0 && info->max_rows < TREE_MOST_NODES;
+    const sb_session_spec room = {
+        .max_inputs = 1,
+        .max_rows = is_narrow ? info->max_rows : TREE_MOST_NODES,
+        .max_len =
+            info->max_len > 0 && info->max_len < config->max_len ? info->max_len : config->max_len,
+    };
     sb_status status = sb_session_open(&opened->session, grown->model, &room, err);
     if (status == SB_OK)
         status = sb_session_begin(opened->session, 0, grown->input, strlen(grown->input), err);
@@ -43,7 +50,6 @@ static sb_status walk_open(walk *opened, const tree *grown, const sb_config *con
                                   .eos = info->eos,
                                   .row_type = info->row_type,
                                   .max_slots = 1,
-                                  .max_rows = info->max_rows,
                                   .user = opened->session,
                                   .is_leaf = is_leaf};
     status = sb_decoder_open(&opened->decoder, &spec, config, err);

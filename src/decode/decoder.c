@@ -158,9 +158,8 @@ static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config
                            "stop strings need is_stop: the decoder itself has no text");
     if (spec->max_rows > 0 && config->method == SB_METHOD_EXPLICIT)
         return status_fail(err, SB_ERR_LIMIT,
-                           "explicit evaluates a whole level of the tree at once; the model allows "
-                           "%d rows",
-                           spec->max_rows);
+                           "explicit evaluates a whole level of the tree at once, and this model "
+                           "limits its rows");
     const int64_t rows =
         (int64_t)config->k + (config->method == SB_METHOD_SBS && config->kappa ? 1 : 0);
     if (spec->max_rows > 0 && rows > spec->max_rows)
