@@ -749,6 +749,7 @@ says 'refuses early-stop' "early stopping is refused with the reason"
 
 . "$here/eval.sh"
 . "$here/estimate.sh"
+. "$here/gguf.sh"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
