@@ -30,7 +30,8 @@ typedef struct sb_model_info {
     int32_t eos;          /* the token that ends a sequence, or -1 where there is none */
     sb_row_type row_type; /* what step writes */
     bool needs_input;     /* true: without an input there is nothing to do (translation) */
-    int32_t max_rows;     /* most rows alive at once, and what is kept of inputs; 0: no limit */
+    int32_t max_rows;     /* most rows alive at once, or 0 for no limit. Drawing keeps one below it
+                           * for each input where it can: for what a model keeps of an input */
     int32_t max_len;      /* longest sequence that it can give, in steps (with EOS); 0: no limit.
                            * Drawing takes it where it is below the max_len of the settings */
     bool has_threads;     /* a step is spread over threads by the model itself: drawing then has one
