@@ -7,6 +7,7 @@
  * The cache is as llama.cpp has it by default: half precision, flash attention where it thinks that
  * this is better; with --f32 as sbeam has it. Prints a JSON line with the keys of sbeam's. */
 #include <llama.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,7 +128,8 @@ int main(int argc, char **argv)
         return 1;
     }
     const int n_vocab = llama_vocab_n_tokens(llama_model_get_vocab(model));
-    double best = measure(context, &o, n_vocab); /* the warm-up counts too: it is rarely the best */
+    measure(context, &o, n_vocab); /* warm-up */
+    double best = INFINITY;
     for (int i = 0; i < o.repeats; i++) {
         const double seconds = measure(context, &o, n_vocab);
         best = seconds < best ? seconds : best;

@@ -36,10 +36,14 @@ int bench_search(bool json);
 
 enum { BENCH_MOST_VALUES = 32 };
 
+/* No method: k rows that go straight on, each from itself, without any search. What the model
+ * takes for the same number of rows, to compare the methods with. */
+enum { BENCH_ROWS = -1 };
+
 /* What `bench decode` measures: each method with each k. */
 typedef struct bench_plan {
-    const char *model; /* its path, or NULL for the default */
-    sb_method methods[BENCH_MOST_VALUES];
+    const char *model;              /* its path, or NULL for the default */
+    int methods[BENCH_MOST_VALUES]; /* an sb_method, or BENCH_ROWS */
     int32_t ks[BENCH_MOST_VALUES];
     size_t n_methods, n_ks;
     int32_t source_len; /* tokens of an input, the end token included */

@@ -175,7 +175,8 @@ static void write_case(output *out, const decode_bench *bench, size_t i)
     const sb_model_info *const info = sb_model_get_info(bench->model);
     const double per_step = 1e3 / plan->len;
     const double median = per_step * bench_median(one->seconds, plan->repeats);
-    const char *const method = sb_method_name(bench_method_of(plan, i));
+    const int number = bench_method_of(plan, i);
+    const char *const method = number == BENCH_ROWS ? "rows" : sb_method_name((sb_method)number);
     const int32_t k = bench_k_of(plan, i);
     const double sequences = (double)k * plan->batch * bench->n_workers;
     const double tokens = sequences * plan->len / one->fastest;

@@ -15,7 +15,7 @@ size_t bench_n_cases(const bench_plan *plan)
     return plan->n_methods * plan->n_ks;
 }
 
-sb_method bench_method_of(const bench_plan *plan, size_t i)
+int bench_method_of(const bench_plan *plan, size_t i)
 {
     return plan->methods[i % plan->n_methods];
 }
@@ -27,6 +27,13 @@ int32_t bench_k_of(const bench_plan *plan, size_t i)
 
 /* --- inputs --- */
 
+/* A token that is a word in most models: those begin with their special tokens. */
+static int32_t made_up_token(const bench_worker *worker, uint64_t number)
+{
+    const int32_t vocab = sb_model_get_info(worker->model)->vocab_size;
+    return vocab > 4 ? 4 + (int32_t)(number % ((uint64_t)vocab - 4)) : vocab - 1;
+}
+
 /* Tokens of the model for input number `input`, blanks between; they differ between inputs. Words
  * of the output that a source vocabulary does not have are unknown tokens to it. Empty for models
  * that need no input. */
@@ -34,12 +41,11 @@ static char *make_text(const bench_worker *worker, uint64_t input)
 {
     const sb_model_info *const info = sb_model_get_info(worker->model);
     const int32_t n = info->needs_input ? worker->plan->source_len - 1 : 0;
-    const uint64_t span = info->vocab_size > 4 ? (uint64_t)info->vocab_size - 4 : 1;
     char *text = cli_realloc(NULL, 1, 1);
     size_t size = 0;
     for (int32_t i = 0; i < n; i++) {
-        const uint64_t id = 4 + (input * 7919 + (uint64_t)i * 127) % span;
-        const char *const token = sb_model_token_text(worker->model, (int32_t)id);
+        const int32_t id = made_up_token(worker, input * 7919 + (uint64_t)i * 127);
+        const char *const token = sb_model_token_text(worker->model, id);
         const char *const word = token != NULL ? token : "word";
         const size_t word_size = strlen(word);
         text = cli_realloc(text, size + word_size + 2, 1);
@@ -69,11 +75,12 @@ void bench_worker_prepare(bench_worker *worker, size_t i, uint64_t first_input)
 void *bench_worker_begin(void *argument)
 {
     bench_worker *const worker = argument;
+    sb_decoder *const decoder = worker->decoders[worker->current];
     for (int32_t i = 0; i < worker->plan->batch && worker->status == SB_OK; i++) {
         const sb_job job = {.stream = worker->first_input + (uint64_t)i};
-        int32_t slot = 0;
-        worker->status =
-            sb_decoder_add(worker->decoders[worker->current], &job, &slot, &worker->err);
+        int32_t slot = i;
+        if (decoder != NULL)
+            worker->status = sb_decoder_add(decoder, &job, &slot, &worker->err);
         if (worker->status == SB_OK)
             worker->status = sb_session_begin(worker->session, slot, worker->texts[i],
                                               strlen(worker->texts[i]), &worker->err);
@@ -81,34 +88,62 @@ void *bench_worker_begin(void *argument)
     return NULL;
 }
 
-/* One step of the model, then one of the search. */
-static sb_status step(bench_worker *worker, sb_decoder *decoder)
+/* One step of the model. */
+static sb_status step_model(bench_worker *worker, int32_t n, const int32_t *parent,
+                            const int32_t *token, const int32_t *input)
 {
     const sb_model_info *const info = sb_model_get_info(worker->model);
-    const int32_t *parent, *token, *input;
-    const int32_t n = sb_decoder_rows(decoder, &parent, &token, &input);
-    const size_t vocab = (size_t)info->vocab_size;
     if ((size_t)n > worker->rows_capacity) {
         const size_t element = info->row_type == SB_ROW_FLOAT ? sizeof(float) : sizeof(double);
-        worker->rows = cli_realloc(worker->rows, (size_t)n, vocab * element);
+        worker->rows = cli_realloc(worker->rows, (size_t)n, (size_t)info->vocab_size * element);
         worker->rows_capacity = (size_t)n;
     }
     const double start = bench_now();
-    sb_status status =
+    const sb_status status =
         sb_session_step(worker->session, n, parent, token, input, worker->rows, &worker->err);
-    const double middle = bench_now();
-    if (status == SB_OK)
-        status = sb_decoder_advance(decoder, worker->rows, vocab, &worker->err);
-    worker->model_seconds += middle - start;
-    worker->search_seconds += bench_now() - middle;
+    worker->model_seconds += bench_now() - start;
     worker->n_rows += (uint64_t)n;
     return status;
+}
+
+/* One step of the model, then one of the search. */
+static sb_status step(bench_worker *worker, sb_decoder *decoder)
+{
+    const int32_t *parent, *token, *input;
+    const int32_t n = sb_decoder_rows(decoder, &parent, &token, &input);
+    sb_status status = step_model(worker, n, parent, token, input);
+    const double start = bench_now();
+    if (status == SB_OK)
+        status =
+            sb_decoder_advance(decoder, worker->rows,
+                               (size_t)sb_model_get_info(worker->model)->vocab_size, &worker->err);
+    worker->search_seconds += bench_now() - start;
+    return status;
+}
+
+/* The inputs' first rows, then k of each that go straight on. The tokens are made up. */
+static void run_rows(bench_worker *worker)
+{
+    const bench_plan *const plan = worker->plan;
+    const int32_t k = bench_k_of(plan, worker->current), n = k * plan->batch;
+    int32_t *const parent = worker->straight, *const token = parent + n, *const input = token + n;
+    for (int32_t step = 0; step < plan->len && worker->status == SB_OK; step++) {
+        const int32_t n_rows = step == 0 ? plan->batch : n;
+        for (int32_t i = 0; i < n_rows; i++) {
+            input[i] = step == 0 ? i : i / k;
+            parent[i] = step == 0 ? -1 : step == 1 ? input[i] : i;
+            token[i] = step == 0 ? -1 : made_up_token(worker, 7919 * (uint64_t)i + (uint64_t)step);
+        }
+        worker->status = step_model(worker, n_rows, parent, token, input);
+    }
 }
 
 void *bench_worker_run(void *argument)
 {
     bench_worker *const worker = argument;
     sb_decoder *const decoder = worker->decoders[worker->current];
+    if (decoder == NULL)
+        run_rows(worker);
     while (worker->status == SB_OK && !sb_decoder_done(decoder))
         worker->status = step(worker, decoder);
     int32_t slot;
@@ -131,7 +166,7 @@ static sb_status open_decoder(bench_worker *worker, size_t i, sb_error *err)
     const bench_plan *const plan = worker->plan;
     sb_config config;
     sb_config_default(&config);
-    config.method = bench_method_of(plan, i);
+    config.method = (sb_method)bench_method_of(plan, i);
     config.k = bench_k_of(plan, i);
     config.temperature = plan->temperature;
     config.kappa = config.method != SB_METHOD_SBS; /* SBS: k rows, no further one */
@@ -164,8 +199,10 @@ sb_status bench_worker_open(bench_worker *worker, const sb_model *model, const b
     sb_status status = sb_result_open(&worker->result, err);
     if (status == SB_OK)
         status = sb_session_open(&worker->session, model, &spec, err);
+    worker->straight = cli_realloc(NULL, 3 * (size_t)spec.max_rows, sizeof *worker->straight);
     for (size_t i = 0; i < n_cases && status == SB_OK; i++)
-        status = open_decoder(worker, i, err);
+        if (bench_method_of(plan, i) != BENCH_ROWS)
+            status = open_decoder(worker, i, err);
     return status;
 }
 
@@ -182,4 +219,5 @@ void bench_worker_close(bench_worker *worker)
     free(worker->texts);
     free(worker->decoders);
     free(worker->rows);
+    free(worker->straight);
 }

@@ -11,11 +11,12 @@ typedef struct bench_worker {
     uint64_t first_input;
     char **texts; /* (batch), owned */
     sb_session *session;
-    sb_decoder **decoders; /* one per case */
+    sb_decoder **decoders; /* one per case; NULL for BENCH_ROWS */
     size_t current;        /* the case under way */
     sb_result *result;
     void *rows; /* grows in the warm-up */
     size_t rows_capacity;
+    int32_t *straight; /* (3, k * batch) parents, tokens and inputs of BENCH_ROWS */
     /* Of the last round. */
     double model_seconds, search_seconds;
     uint64_t n_rows;
@@ -25,7 +26,7 @@ typedef struct bench_worker {
 
 /* The cases of a plan: each method with each k, the methods side by side. */
 size_t bench_n_cases(const bench_plan *plan);
-sb_method bench_method_of(const bench_plan *plan, size_t i);
+int bench_method_of(const bench_plan *plan, size_t i);
 int32_t bench_k_of(const bench_plan *plan, size_t i);
 
 /* Opens what was zeroed before; whether that succeeds or not, it is to be closed. */

@@ -79,9 +79,10 @@ void bench_write_numbers(output *out, const bench_number *numbers, size_t n)
 enum { BENCH_METHOD, BENCH_K, BENCH_SOURCE_LEN, BENCH_LEN, BENCH_BATCH, BENCH_REPEATS, N_OPTIONS };
 
 static const option bench_options[] = {
-    [BENCH_METHOD] = {"method", 0, "NAME,...",
-                      "decode: sbs, beam, sample, diverse or resample, or a list of them "
-                      "(default: sbs)"},
+    [BENCH_METHOD] =
+        {"method", 0, "NAME,...",
+         "decode: sbs, beam, sample, diverse or resample, or a list of them; 'rows' is "
+         "the model alone, k rows without a search (default: sbs)"},
     [BENCH_K] = {"k", 'k', "N,...", "decode: sequences per input, or a list (default: 5)"},
     [BENCH_SOURCE_LEN] = {"source-len", 0, "N",
                           "decode: tokens of an input, its end token included, 1 to 1000000 "
@@ -136,18 +137,19 @@ static int parse_methods(bench_plan *plan, const char *list)
     char item[64];
     plan->n_methods = 0;
     while (next_item(&list, item, sizeof item)) {
-        int method = 0;
-        const char *name;
-        while ((name = sb_method_name((sb_method)method)) != NULL && strcmp(name, item) != 0)
+        int method = strcmp(item, "rows") == 0 ? BENCH_ROWS : 0;
+        const char *name = item;
+        while (method != BENCH_ROWS && (name = sb_method_name((sb_method)method)) != NULL &&
+               strcmp(name, item) != 0)
             method++;
         if (name == NULL || method > SB_METHOD_RESAMPLE)
             return cli_usage("bench",
                              "--method takes sbs, beam, sample, diverse or resample, which ask for "
-                             "at most k rows a step, or a list of them, not '%s'",
+                             "at most k rows a step, rows, or a list of them, not '%s'",
                              item);
         if (plan->n_methods == BENCH_MOST_VALUES)
             return cli_usage("bench", "--method takes at most %d names", BENCH_MOST_VALUES);
-        plan->methods[plan->n_methods++] = (sb_method)method;
+        plan->methods[plan->n_methods++] = method;
     }
     return EXIT_FINE;
 }
