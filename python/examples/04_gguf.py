@@ -44,11 +44,8 @@ def main():
     print("%d different continuations of %d, for %d rows of the model"
           % (len({s.tokens for s in draw}), len(draw), draw.model_rows))
 
-    # f is 1 where the word is there, so its expectation is a probability.
-    pattern = re.compile(r"\b%s\b" % re.escape(given.word))
-
-    def has_word(s):
-        return 1.0 if pattern.search(s.text) else 0.0
+    def has_word(s):  # the expectation of True and False is a probability
+        return re.search(r"\b%s\b" % re.escape(given.word), s.text) is not None
 
     found = sbeam.estimate(draw, has_word)
     print("\nP(a continuation contains '%s') = %.3f +- %.3f" % (given.word, found.value, found.se))
