@@ -59,10 +59,10 @@ def to_rows(x: Any, n_rows: int, vocab_size: int) -> np.ndarray:
     return rows
 
 
-def to_doubles(x: Any, what: str) -> np.ndarray:
-    """A contiguous list of float64."""
+def to_doubles(x: Any, what: str, kinds: str = "fiu") -> np.ndarray:
+    """A contiguous list of float64, from these kinds of elements."""
     array = to_numpy(x, what)
-    if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
+    if array.dtype.kind not in kinds or array.dtype.itemsize > 8:
         raise ArgumentError("%s: the type of the elements is %s; expected numbers"
                             % (what, array.dtype))
     if array.ndim != 1:

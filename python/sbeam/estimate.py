@@ -38,7 +38,8 @@ def estimate(draw: Union[Draw, Mapping[str, Any]], f: Union[Callable[[Sequence],
         sbeam.estimate(draw, lambda s: len(s.tokens))
 
     draw        a Draw, or a mapping of arrays: "log_p", and "kappa" unless it is given by keyword
-    f           a function of a Sequence, or its values, one for each sequence
+    f           a function of a Sequence, or its values, one for each sequence: numbers, or True
+                and False, whose expectation is a probability
     estimator   one of ESTIMATORS; by default "sbs-normalised" for sbs and explicit, "mc" for
                 sample, "beam-normalised" for beam. Other methods have none
 
@@ -61,7 +62,7 @@ def estimate(draw: Union[Draw, Mapping[str, Any]], f: Union[Callable[[Sequence],
     if estimator not in ESTIMATORS:
         raise ArgumentError("estimator is %r; expected one of %s"
                             % (estimator, ", ".join(ESTIMATORS)))
-    f_values = to_doubles(values, "f")
+    f_values = to_doubles(values, "f", kinds="fiub")
     if len(f_values) != len(log_p):
         raise ArgumentError("f has %d values for %d sequences" % (len(f_values), len(log_p)))
     if estimator.startswith("sbs") and (kappa is None or math.isnan(kappa)):

@@ -4,7 +4,7 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SLOW = ("test_install", "test_interrupt", "test_law", "test_readme")
+SLOW = ("test_examples", "test_install", "test_interrupt", "test_law", "test_readme")
 
 
 class Counting(unittest.TestResult):

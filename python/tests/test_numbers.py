@@ -74,6 +74,15 @@ class Estimates(unittest.TestCase):
         self.assertEqual(sbeam.estimate({"log_p": arrays["log_p"], "kappa": draw.kappa}, values),
                          expected)
 
+    def test_probabilities(self):
+        """The expectation of True and False."""
+        [draw] = sbeam.draw(MODELS / "weather.json", k=20, seed=3)
+        expected = sbeam.estimate(draw, lambda s: 1.0 if "rain" in s.text else 0.0)
+        self.assertTrue(0 < expected.value < 1)
+        self.assertEqual(sbeam.estimate(draw, lambda s: "rain" in s.text), expected)
+        flags = np.array(["rain" in s.text for s in draw])
+        self.assertEqual(sbeam.estimate(draw, flags), expected)
+
 
 class Metrics(unittest.TestCase):
     HYPOTHESES = ["The cat sat on the mat.", "It is raining again, isn't it?", "Oui !"]

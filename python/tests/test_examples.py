@@ -1,0 +1,123 @@
+"""The programs of python/examples run, and print what they promise."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from support import HERE, ROOT, environment, need
+
+import sbeam
+
+EXAMPLES = HERE.parent / "examples"
+
+
+def run(name, *arguments, fails=False, **variables):
+    """What a program prints; where it should fail, what it complains."""
+    done = subprocess.run([sys.executable, str(EXAMPLES / name), *map(str, arguments)],
+                          cwd=str(ROOT),
+                          env=dict(environment(), PYTHONDONTWRITEBYTECODE="1", **variables),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if fails != (done.returncode != 0):
+        raise AssertionError("%s: exit %d\n%s" % (name, done.returncode, done.stderr))
+    return done.stderr if fails else done.stdout
+
+
+class Examples(unittest.TestCase):
+    def test_all_are_tested_and_told(self):
+        names = {path.name for path in EXAMPLES.glob("*.py")}
+        told = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+        source = Path(__file__).read_text(encoding="utf-8")
+        for name in names:
+            self.assertIn(name, told)
+            self.assertIn('run("%s"' % name, source)
+            text = (EXAMPLES / name).read_text(encoding="utf-8")
+            self.assertIn("python/examples/" + name, text)
+
+    def test_gru(self):
+        need("torch")
+        text = run("01_gru.py", "--quick")
+        different = [int(n) for n in re.findall(r"(\d+) different ones", text)]
+        self.assertEqual([n == 50 for n in different], [False, True] * 2)  # at two temperatures
+        means = [(float(mean), float(se))
+                 for mean, se in re.findall(r"^    \d+ \w.* ([\d.]+) \+- ([\d.]+)$", text, re.M)]
+        self.assertEqual(len(means), 6)
+        for group in (means[:3], means[3:]):  # 50, 50 without replacement, very many
+            truth, se = group[2]
+            for mean, own in group[:2]:
+                self.assertLess(abs(mean - truth), 6 * (own + se))
+        self.assertLess(means[4][1], means[3][1])  # at the lower one replacement costs
+
+    def test_policy_gradient(self):
+        text = run("02_policy_gradient.py", "--quick")
+        rows = re.findall(r"^((?:REINFORCE|SBS)[a-z ]*?) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+)$",
+                          text, re.M)
+        self.assertEqual(len(rows), 3 * 7)
+        tables = [{name: tuple(map(float, numbers)) for name, *numbers in rows[i:i + 7]}
+                  for i in (0, 7, 14)]
+        for table in tables:
+            for name, (bias, chance, variance, ratio) in table.items():
+                if "normalised" not in name:
+                    # The square of what chance shows is a sum of 20 squares, of mean chance^2. Were
+                    # all of it in one direction it would pass 5 chances once in 10^6.
+                    self.assertLess(bias, 5 * chance, name)
+        flat, _, peaked = tables
+        self.assertGreater(flat["SBS normalised less their mean"][0], 0.07)  # a shrunken gradient
+        self.assertTrue(0.7 < flat["SBS normalised less the others"][3] < 1.3)  # nothing to gain
+        self.assertGreater(peaked["SBS normalised less the others"][3], 6)
+        reached = re.findall(r"^(?:REINFORCE|SBS).*?( +[\d.]+ \+- [\d.]+){3}$", text, re.M)
+        self.assertEqual(len(reached), 7)
+
+    def test_walkthrough(self):
+        need("matplotlib")
+        try:
+            sbeam.Model().close()
+        except sbeam.FormatError as error:
+            self.skipTest("this build has no neural models: %s" % error)
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "new" / "pictures"
+            text = run("03_walkthrough.py", "--quick", "--out", out, MPLCONFIGDIR=folder)
+            pictures = sorted(path.name for path in out.iterdir())
+            self.assertEqual(pictures, ["1_repeats.png", "2_law.png", "3_prefix.png",
+                                        "4_errors.png", "5_temperatures.png"])
+            for picture in pictures:
+                self.assertEqual((out / picture).read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+            self.assertIn("pictures: %s" % out, text)
+        self.assertIn("every draw begins with the smaller one: True", text)
+        differences = re.findall(r"differ by ([\d.]+) at most; chance allows about ([\d.]+)", text)
+        self.assertEqual(len(differences), 2)
+        for found, allowed in differences:
+            self.assertLess(float(found), 2 * float(allowed))
+        for mc, sbs in re.findall(r"an error of ([\d.]+) days .* ([\d.]+) without", text):
+            self.assertLess(float(sbs), float(mc))
+
+    def test_gguf(self):
+        path = os.environ.get("SBEAM_GGUF")
+        if not path:
+            self.skipTest("SBEAM_GGUF names no model")
+        try:
+            sbeam.Model(path).close()
+        except sbeam.FormatError as error:
+            self.assertIn("scripts/setup --with llama", str(error))
+            self.assertIn(str(error), run("04_gguf.py", path, fails=True))
+            self.skipTest("this build is without llama.cpp; its refusal is shown")
+        text = run("04_gguf.py")
+        self.assertIn("16 different continuations of 16", text)
+        [(p, se)] = re.findall(r"P\(.*\) = ([\d.]+) \+- ([\d.]+)", text)
+        [(mean, scatter)] = re.findall(r"without replacement: +mean ([\d.]+) .* ([\d.]+)$", text,
+                                       re.M)
+        self.assertLess(abs(float(p) - float(mean)), 6 * float(scatter))
+
+    def test_gguf_refusals(self):
+        self.assertIn("not a model file", run("04_gguf.py", "README.md", fails=True))
+        self.assertIn("set SBEAM_GGUF", run("04_gguf.py", fails=True, SBEAM_GGUF=""))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "empty.gguf"
+            path.write_bytes(b"GGUF\3\0\0\0")  # of llama.cpp, or of a build without it
+            self.assertIn("04_gguf: %s: " % path, run("04_gguf.py", path, fails=True))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,103 @@
+"""GGUF models: the command's draws, and its refusals as exceptions.
+
+SBEAM_GGUF names the model, stories260K.gguf; without it, and in a build without llama.cpp, all of
+this is skipped."""
+import os
+import unittest
+
+from support import run_command
+
+import sbeam
+
+PATH = os.environ.get("SBEAM_GGUF")
+PROMPT = "Once upon a time"
+
+
+class Gguf(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not PATH:
+            raise unittest.SkipTest("SBEAM_GGUF names no model")
+        try:
+            cls.model = sbeam.Model(PATH)
+        except sbeam.FormatError as error:
+            if "scripts/setup --with llama" not in str(error):
+                raise
+            raise unittest.SkipTest("this build is without llama.cpp")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.model.close()
+
+    def draw(self, inputs=PROMPT, **keywords):
+        keywords = dict({"k": 16, "seed": 3, "max_len": 24}, **keywords)
+        return sbeam.draw(self.model, inputs, **keywords)
+
+    def command(self, *options, inputs=(PROMPT,)):
+        return run_command("draw", "-m", PATH, "--seed=3", "-k16", "--max-len=24", "-f", "jsonl",
+                           *options, *inputs)
+
+    def test_info(self):
+        self.assertEqual(self.model.info.kind, "gguf")
+        self.assertTrue(self.model.info.needs_input)  # a prompt
+
+    def test_as_the_command(self):
+        """The same library with as many threads computes the same rows: bit for bit."""
+        inputs = [PROMPT, "The dog"]
+        found = [d.to_dict() for d in self.draw(inputs, temperature=[1, 0.5], draws=2)]
+        self.assertEqual(found, self.command("-T1,0.5", "--draws=2", inputs=inputs))
+
+    def test_distinct(self):
+        for temperature in (0.3, 1.0):
+            [draw] = self.draw(temperature=temperature)
+            self.assertEqual(len({s.tokens for s in draw}), 16)
+            g = [s.g for s in draw]
+            self.assertEqual(g, sorted(g, reverse=True))
+            self.assertLess(draw.kappa, g[-1])
+            for s in draw:
+                self.assertEqual(self.model.decode(s.tokens), s.text)
+
+    def test_scores(self):
+        """log_p at temperature 1 is the score of the tokens. Rows of other batches are summed in
+        another order, in float32: the bound is that of the tests of the library."""
+        for s in self.draw()[0][:4]:
+            again = self.model.score(PROMPT, s.tokens, max_len=24)
+            self.assertAlmostEqual(again.log_p, s.log_p, delta=1e-4)
+
+    def test_threads(self):
+        [one] = self.draw()
+        [two] = self.draw(threads=2)
+        self.assertEqual([s.tokens for s in two], [s.tokens for s in one])
+        for a, b in zip(one, two):
+            self.assertAlmostEqual(a.g, b.g, delta=1e-4)
+        self.assertEqual([two.to_dict()], self.command("--threads=2"))
+
+    def test_stop(self):
+        [draw] = self.draw(stop=[".", "named"])
+        ends = {s.end for s in draw}
+        self.assertIn("stop", ends)
+        for s in draw:
+            self.assertNotIn(".", s.text)
+            self.assertNotIn("named", s.text)
+            whole = self.model.decode(s.tokens)
+            self.assertEqual(s.end == "stop", "." in whole or "named" in whole)
+            self.assertTrue(whole.startswith(s.text))
+        self.assertEqual([draw.to_dict()], self.command("--stop=.", "--stop=named"))
+
+    def test_estimate(self):
+        [draw] = self.draw(stop=".", temperature=0.7)
+        found = sbeam.estimate(draw, lambda s: "girl" in s.text)
+        self.assertTrue(0 <= found.value <= 1 and found.se > 0)
+
+    def test_errors(self):
+        with self.assertRaisesRegex(sbeam.InputError, "shorten the prompt"):
+            self.draw("once upon a time " * 300)
+        with self.assertRaises(ValueError):  # the same, as Python knows it
+            self.draw("once upon a time " * 300)
+        with self.assertRaisesRegex(sbeam.LimitError, "rows at once"):
+            self.draw(k=self.model.info.max_rows + 1)
+        self.assertEqual(len(self.draw(k=2)[0]), 2)  # the model is none the worse
+
+
+if __name__ == "__main__":
+    unittest.main()
