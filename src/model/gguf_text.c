@@ -62,7 +62,7 @@ static sb_status tokenise(const gguf *m, const char *text, size_t size, bool is_
         t.ids = alloc_array((size_t)t.room, sizeof *t.ids);
         if (t.ids == NULL)
             return status_no_memory(err);
-        if (!gguf_try(call_tokeniser, &t, words) || (t.n < 0 && -t.n <= t.room))
+        if (!gguf_try(call_tokeniser, &t, words) || (t.n < 0 && t.n >= -t.room))
             t.n = INT32_MIN;
     }
     if (t.n < 0) {
@@ -86,17 +86,12 @@ static sb_status check_text(const char *text, size_t size, sb_error *err)
     return SB_OK;
 }
 
-static int32_t find_word(const void *self, const char *text, size_t size)
-{
-    return gguf_find_token(self, text, size);
-}
-
 /* The ids of words, with the start token where the model wants one. */
 static sb_status encode_words(const gguf *m, const char *text, size_t size, int32_t **ids,
                               int32_t *n_ids, sb_error *err)
 {
     int32_t n;
-    const sb_status status = words_encode(text, size, find_word, m, "token", ids, &n, err);
+    const sb_status status = words_encode(text, size, gguf_find_token, m, "token", ids, &n, err);
     if (status != SB_OK)
         return status;
     if (llama_vocab_get_add_bos(m->vocab) && llama_vocab_bos(m->vocab) >= 0) {
