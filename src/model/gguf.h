@@ -21,8 +21,7 @@ typedef struct gguf {
     struct llama_model *model;
     const struct llama_vocab *vocab;
     int32_t n_vocab;
-    int32_t
-        *ends; /* (n_ends) tokens that end a generation: one leaf, called by the first of them */
+    int32_t *ends; /* (n_ends) tokens that end a generation: one leaf, called by the first */
     int32_t n_ends;
     bool pretokenized;
 } gguf;
@@ -45,8 +44,10 @@ typedef struct gguf_size {
 sb_status gguf_context_make(const gguf *m, const gguf_size *size, struct llama_context **context,
                             sb_error *err);
 void gguf_context_free(struct llama_context *context);
-/* Copies all cells from one context to another. */
-sb_status gguf_context_move(struct llama_context *from, struct llama_context *to, sb_error *err);
+/* Copies all cells from one context to another. Where !*is_whole neither of them must be used or
+ * freed any more. */
+sb_status gguf_context_move(struct llama_context *from, struct llama_context *to, bool *is_whole,
+                            sb_error *err);
 /* Evaluates a batch. Where !*is_whole the context must neither be used nor freed any more. */
 sb_status gguf_context_decode(struct llama_context *context, struct llama_batch batch,
                               bool *is_whole, sb_error *err);

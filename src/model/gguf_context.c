@@ -81,18 +81,38 @@ sb_status gguf_context_make(const gguf *m, const gguf_size *size, struct llama_c
     return SB_OK;
 }
 
-sb_status gguf_context_move(struct llama_context *from, struct llama_context *to, sb_error *err)
+struct moving {
+    struct llama_context *from, *to;
+    uint8_t *state; /* NULL: no memory for it */
+    size_t n_read;
+};
+
+static void move_cells(void *argument)
 {
-    const size_t size = llama_state_get_size(from);
-    uint8_t *const state = alloc_array(size, 1);
-    if (state == NULL)
+    struct moving *const moving = argument;
+    const size_t size = llama_state_get_size(moving->from);
+    moving->state = alloc_array(size, 1);
+    if (moving->state == NULL)
+        return;
+    const size_t n_written = llama_state_get_data(moving->from, moving->state, size);
+    if (n_written > 0)
+        moving->n_read = llama_state_set_data(moving->to, moving->state, n_written);
+}
+
+sb_status gguf_context_move(struct llama_context *from, struct llama_context *to, bool *is_whole,
+                            sb_error *err)
+{
+    struct moving moving = {.from = from, .to = to};
+    char words[GGUF_WORDS_SIZE];
+    *is_whole = gguf_try(move_cells, &moving, words);
+    const bool has_memory = moving.state != NULL;
+    alloc_free(moving.state);
+    if (*is_whole && moving.n_read > 0)
+        return SB_OK;
+    if (*is_whole && !has_memory)
         return status_no_memory(err);
-    const size_t written = llama_state_get_data(from, state, size);
-    const size_t read = written > 0 ? llama_state_set_data(to, state, written) : 0;
-    alloc_free(state);
-    return read > 0 ? SB_OK
-                    : status_fail(err, SB_ERR_MODEL,
-                                  "llama.cpp cannot move its cache to a larger context");
+    return status_fail(err, SB_ERR_MODEL, "llama.cpp cannot move its cache to a larger context%s%s",
+                       words[0] != '\0' ? ": " : "", words);
 }
 
 struct decoding {

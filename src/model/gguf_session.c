@@ -124,6 +124,20 @@ sb_status gguf_session_open(const void *self, const sb_session_spec *spec, void 
 
 /* --- the context --- */
 
+/* Nothing is alive any more: neither rows nor prompts. */
+static void forget_all(struct session *s)
+{
+    clear_rows(s);
+    source_cache_clear(&s->prompts);
+}
+
+/* llama.cpp left the context in the middle of a call: it is not even freed. */
+static void lose_context(struct session *s)
+{
+    forget_all(s);
+    s->context = NULL;
+}
+
 /* Makes sure that there is a context, with room for a prompt of n tokens. */
 static sb_status reserve_prompt(struct session *s, int32_t n, sb_error *err)
 {
@@ -140,9 +154,14 @@ static sb_status reserve_prompt(struct session *s, int32_t n, sb_error *err)
         .threads = spec->threads > 0 ? spec->threads : 1,
     };
     struct llama_context *context = NULL;
+    bool is_whole = true;
     sb_status status = gguf_context_make(s->model, &size, &context, err);
     if (status == SB_OK && s->context != NULL)
-        status = gguf_context_move(s->context, context, err);
+        status = gguf_context_move(s->context, context, &is_whole, err);
+    if (!is_whole) {
+        lose_context(s);
+        return status;
+    }
     if (status != SB_OK) {
         gguf_context_free(context);
         return status;
@@ -168,16 +187,6 @@ static void push_token(struct session *s, int32_t token, int32_t position, int32
     s->batch.logits[i] = wants_logits;
 }
 
-/* Nothing is alive any more: neither rows nor prompts. */
-static void forget_all(struct session *s)
-{
-    clear_rows(s);
-    for (int32_t i = 0; i < s->prompts.n; i++) {
-        s->prompts.place[i] = -1;
-        s->prompts.places[i].n = s->prompts.places[i].n_users = 0;
-    }
-}
-
 /* Evaluates the batch. After a failure nothing is alive. */
 static sb_status run_batch(struct session *s, sb_error *err)
 {
@@ -185,11 +194,12 @@ static sb_status run_batch(struct session *s, sb_error *err)
     const sb_status status = gguf_context_decode(s->context, s->batch, &is_whole, err);
     if (status == SB_OK)
         return SB_OK;
+    if (!is_whole) {
+        lose_context(s);
+        return status;
+    }
     forget_all(s);
-    if (is_whole)
-        llama_memory_clear(s->memory, true);
-    else
-        s->context = NULL; /* left in its middle */
+    llama_memory_clear(s->memory, true);
     return status;
 }
 

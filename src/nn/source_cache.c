@@ -74,3 +74,11 @@ void source_cache_forget(source_cache *cache, int32_t input)
     cache->places[cache->place[input]].n = 0;
     leave(cache, input);
 }
+
+void source_cache_clear(source_cache *cache)
+{
+    for (int32_t i = 0; i < cache->n; i++) {
+        cache->place[i] = -1;
+        cache->places[i].n = cache->places[i].n_users = 0;
+    }
+}

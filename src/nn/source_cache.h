@@ -34,5 +34,7 @@ void source_cache_close(source_cache *cache);
 sb_status source_cache_begin(source_cache *cache, int32_t input, const int32_t *ids, int32_t n,
                              bool *is_new, sb_error *err);
 void source_cache_forget(source_cache *cache, int32_t input);
+/* Takes back all places: nothing is encoded anywhere. */
+void source_cache_clear(source_cache *cache);
 
 #endif

@@ -34,6 +34,10 @@ else
     cut -f 14 first >texts
     cut -f 14 out >out-texts
     same texts out-texts "gguf: two threads"
+    # The second prompt does not fit the context of the first, which is moved to a larger one in silence.
+    feed "Once\n$(printf 'Lily and Tom went to the park. %.0s' {1..20})\n" "$sbeam" draw -m "$gguf" -k 2 --max-len 3 --seed 1 \
+        -f tsv
+    exits 0 "gguf: a longer prompt after a short one"
     run "$sbeam" draw -m "$gguf" --method beam -k 1 --stop park --stop xyz -f jsonl 'Once upon a time'
     prints '"text":", there was a little girl named Lily\. She loved to play outside in the ","tokens".*"end":"stop"' \
         "gguf: text is cut before a stop string"
