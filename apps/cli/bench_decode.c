@@ -132,12 +132,13 @@ static int check_limits(const decode_bench *bench)
     if (info->max_len > 0 && plan->len > info->max_len)
         return cli_usage("bench", "--len is %d; this model's sequences have at most %d tokens",
                          plan->len, info->max_len);
+    const int32_t most = info->max_rows > 0 ? info->max_rows : INT32_MAX;
     for (size_t i = 0; i < plan->n_ks; i++)
-        if (info->max_rows > 0 && (int64_t)plan->ks[i] * plan->batch > info->max_rows)
+        if (plan->ks[i] > most / plan->batch)
             return cli_usage("bench",
                              "-k %d for %d inputs at once is more than the %d rows of "
                              "this model",
-                             plan->ks[i], plan->batch, info->max_rows);
+                             plan->ks[i], plan->batch, most);
     return EXIT_FINE;
 }
 

@@ -194,8 +194,8 @@ sb_status bench_worker_open(bench_worker *worker, const sb_model *model, const b
     sb_session_spec spec = {
         .max_inputs = plan->batch, .max_len = plan->len, .threads = plan->threads};
     for (size_t i = 0; i < plan->n_ks; i++)
-        if ((int64_t)plan->ks[i] * plan->batch > spec.max_rows)
-            spec.max_rows = plan->ks[i] <= INT32_MAX / plan->batch ? plan->ks[i] * plan->batch : 0;
+        if (plan->ks[i] * plan->batch > spec.max_rows)
+            spec.max_rows = plan->ks[i] * plan->batch; /* bench_decode has seen that it fits */
     sb_status status = sb_result_open(&worker->result, err);
     if (status == SB_OK)
         status = sb_session_open(&worker->session, model, &spec, err);

@@ -690,6 +690,7 @@ usage "bench decode: k of 0" bench decode -m "$arpa" -k 0
 usage "bench decode: a hole in the list of k" bench decode -m "$arpa" -k 1,,2
 usage "bench decode: k that is no number" bench decode -m "$arpa" -k 3,x
 usage "bench decode: more k than there is room for" bench decode -m "$arpa" -k "$(seq -s , 1 33)"
+usage "bench decode: more rows than can be counted" bench decode -m "$arpa" --method rows -k 10000000 --batch 1000
 usage "bench decode: unknown method" bench decode -m "$arpa" --method sbs,magic
 usage "bench decode: a method without a number of rows" bench decode -m "$arpa" --method reject
 says 'at most k rows' "bench decode: why reject is refused"
