@@ -27,6 +27,22 @@ class Rows(NamedTuple):
     input: np.ndarray
 
 
+def number_jobs(n: int, temperature: Union[float, Iterable[float]],
+                streams: Optional[Iterable[int]], draws: Union[None, int, Iterable[int]]
+                ) -> Tuple[List[float], List[int], List[int]]:
+    """The temperature, the stream and the draw of each of n inputs."""
+    temperatures = to_floats(temperature, "temperature")
+    if len(temperatures) == 1:
+        temperatures *= n
+    numbers = list(range(n)) if streams is None else to_ints(streams, "streams", 0, 2**64 - 1)
+    rounds = (to_ints(draws, "draws", 0, 2**64 - 1) if hasattr(draws, "__iter__")
+              else [to_int(draws or 0, "draws", 0, 2**64 - 1)] * n)
+    for name, given in (("temperature", temperatures), ("streams", numbers), ("draws", rounds)):
+        if len(given) != n:
+            raise ArgumentError("%s has %d numbers for %d inputs" % (name, len(given), n))
+    return temperatures, numbers, rounds
+
+
 class Decoder:
     """Draws without replacement where the host computes the logits.
 
@@ -79,15 +95,7 @@ class Decoder:
         self._vocab_size = to_int(vocab_size, "vocab_size", 1, 2**31 - 1)
         n = self._n_inputs = to_int(inputs, "inputs", 1, _MOST_INPUTS)
         eos = -1 if eos is None else to_int(eos, "eos", 0, self._vocab_size - 1)
-        temperatures = to_floats(temperature, "temperature")
-        if len(temperatures) == 1:
-            temperatures *= n
-        numbers = list(range(n)) if streams is None else to_ints(streams, "streams", 0, 2**64 - 1)
-        rounds = (to_ints(draws, "draws", 0, 2**64 - 1) if hasattr(draws, "__iter__")
-                  else [to_int(draws or 0, "draws", 0, 2**64 - 1)] * n)
-        for name, given in (("temperature", temperatures), ("streams", numbers), ("draws", rounds)):
-            if len(given) != n:
-                raise ArgumentError("%s has %d numbers for %d inputs" % (name, len(given), n))
+        temperatures, numbers, rounds = number_jobs(n, temperature, streams, draws)
         banned = to_ints(to_list(ban, "ban"), "ban", 0, self._vocab_size - 1)
         if "stop" in settings:
             raise TypeError("unexpected keyword 'stop': a decoder has no text; use is_stop")

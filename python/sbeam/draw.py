@@ -36,7 +36,7 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
 
     model        a model file, an open Model, or None for the default translation model
     inputs       prefixes to continue or texts to translate: one, or a list. None draws once from
-                 the empty prefix, which models that translate refuse
+                 the empty prefix, which models that need an input refuse
     temperature  divides the model's logits: a number, or a list of them
     seed         the key of all noise; None: random below 2^53. It is in the results
     draws        independent draws for each input and temperature

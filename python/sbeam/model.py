@@ -62,7 +62,7 @@ def find_default_model() -> str:
 
 
 class Model:
-    """A model file: a tree or a chain in JSON, an ARPA n-gram model, a neural model.
+    """A model file: a tree or a chain in JSON, an ARPA n-gram model, a translation model, GGUF.
 
     It may be shared by threads. Closing it while another thread draws from it is fine: the memory
     is freed when that ends; every later use is a StateError."""

@@ -6,10 +6,10 @@ from typing import Any, Callable, Iterable, List, Optional, Tuple, Union
 
 import numpy as np
 
-from ._arrays import is_tensor, to_numpy
+from ._arrays import is_tensor
 from ._config import to_int, to_ints, to_seed
 from ._errors import ArgumentError
-from .decoder import Decoder
+from .decoder import Decoder, number_jobs
 from .results import Draw
 
 StepFunction = Callable[[Any, Any], Tuple[Any, Any]]
@@ -49,22 +49,18 @@ def sample_without_replacement(
     _check_rows(init_state, n, "init_state")
     common = dict(settings, k=k, eos=eos, max_len=max_len, method=method, seed=to_seed(seed),
                   is_leaf=is_leaf, is_stop=is_stop, decode=decode, ban=ban)
-    numbers = list(range(n)) if streams is None else to_ints(streams, "streams", 0, 2**64 - 1)
+    temperatures, numbers, rounds = number_jobs(n, temperature, streams, draws)
     if method == "reject" and n > 1:
         # It begins anew after each round of samples, an input here and another there: one at a time
         # they stay in step, so that the rows of a call have states of one length.
         found = [_run(step_fn, _reorder(init_state, np.array([i])), starts[i:i + 1], vocab_size,
-                      dict(common, streams=numbers[i:i + 1],
-                           temperature=temperature[i] if _is_list(temperature) else temperature,
-                           draws=draws[i] if _is_list(draws) else draws))[0] for i in range(n)]
+                      dict(common, streams=[numbers[i]], temperature=temperatures[i],
+                           draws=rounds[i]))[0] for i in range(n)]
     else:
         found = _run(step_fn, init_state, starts, vocab_size,
-                     dict(common, inputs=n, streams=numbers, temperature=temperature, draws=draws))
+                     dict(common, inputs=n, streams=numbers, temperature=temperatures,
+                          draws=rounds))
     return found[0] if inputs is None else found
-
-
-def _is_list(x: Any) -> bool:
-    return hasattr(x, "__getitem__") and not isinstance(x, (str, bytes))
 
 
 def _start_tokens(start: Any, eos: Optional[int], n: int) -> np.ndarray:
@@ -162,6 +158,4 @@ def _reorder(nest: Any, parent: np.ndarray) -> Any:
     if is_tensor(nest) and "torch" in sys.modules:
         index = sys.modules["torch"].as_tensor(parent.astype(np.int64), device=nest.device)
         return nest.index_select(0, index)
-    if isinstance(nest, np.ndarray):
-        return nest[parent]
-    return nest[to_numpy(parent, "parent")]
+    return nest[parent]

@@ -99,7 +99,12 @@ class Metrics(unittest.TestCase):
                 [record] = run_command("eval", "--hyp", names[0], "--ref", names[1], "-f", "jsonl",
                                        "--tokenize", tokenizer)
                 bleu = sbeam.corpus_bleu(self.HYPOTHESES, self.REFERENCES, tokenizer=tokenizer)
-                self.assertIn(bleu.score, record.values())
+                self.assertEqual((bleu.score, bleu.brevity_penalty, bleu.signature),
+                                 (record["bleu"], record["bp"], record["signature"]))
+                for hypothesis, reference in zip(self.HYPOTHESES, self.REFERENCES):
+                    sentence = sbeam.sentence_bleu(hypothesis, reference, tokenizer=tokenizer)
+                    self.assertEqual(sentence, sbeam.corpus_bleu(
+                        [hypothesis], [reference], tokenizer=tokenizer, effective_order=True))
 
     def test_forms(self):
         same = sbeam.sentence_bleu("a b c d e", ["x", "a b c d e"])

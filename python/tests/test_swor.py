@@ -89,6 +89,20 @@ class States(unittest.TestCase):
                 self.assertEqual(repr(draw), repr(alone))  # equal but for NaN
             check_paths(found[0], 3)
 
+    def test_numbers_of_inputs(self):
+        """The forms of temperature, streams and draws, also where inputs go one at a time."""
+        for method in ("sbs", "reject"):
+            for temperature in (0.5, np.float64(0.5), [0.5], np.array([0.5, 0.5])):
+                found = self.draw(hash_step, np.zeros((2, 1), dtype=np.int64), inputs=2,
+                                  method=method, temperature=temperature, streams=(4, 2),
+                                  draws=np.array([1, 3]))
+                self.assertEqual([(d.temperature, d.stream, d.draw) for d in found],
+                                 [(0.5, 4, 1), (0.5, 2, 3)])
+            for keywords in ({"temperature": [1, 2, 3]}, {"streams": [1]}, {"draws": [1]}):
+                with self.assertRaisesRegex(ValueError, "numbers for 2 inputs"):
+                    self.draw(hash_step, np.zeros((2, 1), dtype=np.int64), inputs=2, method=method,
+                              **keywords)
+
     def test_no_state(self):
         draw = self.draw(lambda states, tokens: (np.zeros((len(tokens), 3)), states), None)
         self.assertEqual(len({s.tokens for s in draw}), 6)
