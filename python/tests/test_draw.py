@@ -38,6 +38,7 @@ CASES = {  # keywords, and the same as options
     "resample": ({"method": "resample"}, ["--method=resample"]),
     "commit": ({"method": "commit"}, ["--method=commit"]),
     "beam-sample": ({"method": "beam-sample"}, ["--method=beam-sample"]),
+    # Threads of the library call Python: they would wait for ever if a call kept the GIL.
     "threads": ({"threads": 3, "batch": 2, "draws": 9, "cache": 1},
                 ["--threads=3", "--batch=2", "--draws=9", "--cache=1"]),
 }

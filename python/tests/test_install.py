@@ -80,8 +80,8 @@ class Pip(unittest.TestCase):
                           ["info"], ["no-such"]):
             found = run(self.python, "-m", "sbeam", *arguments, cwd="/", env=clean)
             expected = run(COMMAND, *arguments, cwd="/", env=clean)
-            self.assertEqual((found.returncode, found.stdout.replace(self.folder, "")[:40]),
-                             (expected.returncode, expected.stdout[:40]))
+            self.assertEqual((found.returncode, found.stdout),
+                             (expected.returncode, expected.stdout))
 
     def test_without_a_build(self):
         bare = Path(self.folder) / "bare"
