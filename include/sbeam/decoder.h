@@ -94,7 +94,8 @@ SB_API sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, siz
                                     sb_error *err);
 
 /* The type of the rows from the next advance on, for hosts that learn it from the rows themselves.
- * It may change at any step: rows are read within one advance only. */
+ * It may change at any step: rows are read within one advance only. A type that is neither float
+ * nor double is SB_ERR_ARGUMENT, and changes nothing. */
 SB_API sb_status sb_decoder_set_row_type(sb_decoder *decoder, sb_row_type type, sb_error *err);
 
 /* A slot whose result, or error, is ready; -1: none. */

@@ -66,8 +66,8 @@ typedef struct sb_plan {
      * them. The model must have states (sb_model_has_states). */
     size_t cache_size;
     sb_cache_stats *cache_stats;   /* filled in at the end, unless the plan is refused; or NULL */
-    const sb_interrupt *interrupt; /* looked at before each step of the model and each input; or
-                                      NULL, the default */
+    const sb_interrupt *interrupt; /* the caller's; looked at before each step of the model and
+                                    * each input; or NULL, the default */
 } sb_plan;
 
 SB_API void sb_plan_default(sb_plan *plan);

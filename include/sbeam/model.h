@@ -29,9 +29,9 @@ typedef struct sb_model_info {
     int32_t vocab_size;   /* columns of a row, >= 1 */
     int32_t eos;          /* the token that ends a sequence, or -1 where there is none */
     sb_row_type row_type; /* what step writes */
-    bool needs_input;     /* true: without an input there is nothing to do (translation) */
-    int32_t max_rows;     /* most rows alive at once, or 0 for no limit. Drawing keeps one below it
-                           * for each input where it can: for what a model keeps of an input */
+    bool needs_input;     /* true: without an input there is nothing to do (a source, a prompt) */
+    int32_t max_rows;     /* most rows alive at once, or 0 for no limit. Where it can, drawing keeps
+                           * one of them for each input, for models that keep a prompt there */
     int32_t max_len;      /* longest sequence that it can give, in steps (with EOS); 0: no limit.
                            * Drawing takes it where it is below the max_len of the settings */
     bool has_threads;     /* a step is spread over threads by the model itself: drawing then has one
@@ -55,8 +55,9 @@ typedef void (*sb_describe_fn)(void *user, const char *name, const char *value);
  * every row itself. -inf is a token of probability zero. NaN and +inf are refused with the place.
  */
 typedef struct sb_model_ops {
-    /* Required. Makes the moving state of inputs and rows. Numbers of the spec that are not known
-     * are 0; max_inputs is. */
+    /* Required. Makes the moving state of inputs and rows. max_inputs of the spec is always known,
+     * the other numbers are 0 where they are not. The spec is read within the call; *session is
+     * released with session_close. */
     sb_status (*session_open)(const void *self, const sb_session_spec *spec, void **session,
                               sb_error *err);
     /* Required. */
@@ -151,7 +152,8 @@ SB_API void *sb_alloc(size_t size);
 SB_API void sb_free(void *memory);
 
 /* Sessions: the slots of the table, with their arguments checked. A session may not be used by two
- * threads at once. */
+ * threads at once. On success *session is the caller's to close, before the model; the spec is not
+ * needed any more. */
 SB_API sb_status sb_session_open(sb_session **session, const sb_model *model,
                                  const sb_session_spec *spec, sb_error *err);
 SB_API void sb_session_close(sb_session *session);
