@@ -221,6 +221,76 @@ static void plans_out_of_range(void **state)
     sb_model_close(model);
 }
 
+/* A model without state that notes what its session is to be ready for. */
+static sb_session_spec noted;
+
+static sb_status note_spec(const void *self, const sb_session_spec *spec, void **session,
+                           sb_error *err)
+{
+    (void)self, (void)err;
+    noted = *spec;
+    *session = NULL;
+    return SB_OK;
+}
+
+static void close_nothing(void *session)
+{
+    (void)session;
+}
+
+static sb_status step_evenly(void *session, int32_t n_rows, const int32_t *parent,
+                             const int32_t *token, const int32_t *input, void *rows, sb_error *err)
+{
+    (void)session, (void)parent, (void)token, (void)input, (void)err;
+    memset(rows, 0, (size_t)n_rows * 3 * sizeof(float));
+    return SB_OK;
+}
+
+/* Sessions are made for what will be there: no more draws than there are, the shorter length, and
+ * the threads where the model has them. */
+static void sessions_are_made_to_measure(void **state)
+{
+    (void)state;
+    const sb_model_ops ops = {
+        .session_open = note_spec, .session_close = close_nothing, .step = step_evenly};
+    const sb_model_info info = {.kind = "noting",
+                                .vocab_size = 3,
+                                .eos = -1,
+                                .row_type = SB_ROW_FLOAT,
+                                .max_rows = 50,
+                                .max_len = 4,
+                                .has_threads = true};
+    static const struct {
+        int32_t batch;
+        uint64_t n_draws;
+        int32_t max_inputs;
+    } cases[] = {{16, 1, 2}, {16, 2, 4}, {3, 2, 3}, {16, 40, 10}}; /* of 50 rows 4 + 1 each */
+    sb_model *model;
+    assert_int_equal(sb_model_open_custom(&model, &ops, &info, NULL, NULL), SB_OK);
+    const sb_config config = config_of(SB_METHOD_SBS, 3);
+    const sb_input inputs[2] = {{.stream = 0}, {.stream = 1}};
+    sb_result *results[80];
+    for (size_t i = 0; i < 80; i++)
+        assert_int_equal(sb_result_open(&results[i], NULL), SB_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sb_plan plan;
+        sb_plan_default(&plan);
+        plan.batch = cases[i].batch;
+        plan.n_draws = cases[i].n_draws;
+        plan.threads = 3;
+        assert_int_equal(sb_draw_batch(model, inputs, 2, &config, &plan, results, NULL), SB_OK);
+        assert_int_equal(noted.max_inputs, cases[i].max_inputs);
+        assert_int_equal(noted.max_rows, 4 * cases[i].max_inputs);
+        assert_int_equal(noted.max_len, 4);
+        assert_int_equal(noted.threads, 3);
+    }
+    assert_int_equal(sb_draw(model, NULL, &config, results[0], NULL), SB_OK);
+    assert_int_equal(noted.max_inputs, 1);
+    for (size_t i = 0; i < 80; i++)
+        sb_result_close(results[i]);
+    sb_model_close(model);
+}
+
 /* An endless source, and a sink that raises the interrupt after so many results. */
 struct interrupted {
     sb_interrupt *interrupt;
@@ -294,7 +364,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pipes_end_in_order),      cmocka_unit_test(failing_inputs_end_in_order),
         cmocka_unit_test(models_of_few_rows),      cmocka_unit_test(plans_out_of_range),
-        cmocka_unit_test(interrupts_end_the_work),
+        cmocka_unit_test(interrupts_end_the_work), cmocka_unit_test(sessions_are_made_to_measure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
