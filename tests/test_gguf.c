@@ -209,7 +209,8 @@ static void assert_distinct_and_ordered(const sb_result *r)
 static void greedy_is_llamas(void **state)
 {
     (void)state;
-    static const char *const prompts[] = {"Once upon a time", "", "The little dog", "One day, a"};
+    static const char *const prompts[] = {"Once upon a time", "", "The little dog", "One day, a",
+                                          "The end.</s><s>Tom"};
     struct plain p = plain_open(gguf_path());
     sb_model *const model = open_file(gguf_path());
     for (size_t i = 0; i < sizeof prompts / sizeof *prompts; i++) {
@@ -593,6 +594,50 @@ static void damaged_files_are_refused(void **state)
     free(data);
 }
 
+/* Opens the model, draws twice from a prompt that is longer than the one before, reads the text. */
+static sb_status open_and_draw(sb_result *const *results)
+{
+    char story[600] = "";
+    for (int i = 0; i < 11; i++)
+        strcat(story, "Lily and Tom went to the park with a big red ball. ");
+    const sb_input inputs[2] = {{.text = "Tom", .size = 3}, {.text = story, .size = strlen(story)}};
+    const sb_config config = settings(SB_METHOD_SBS, 3, 4);
+    sb_model *model = NULL;
+    char *text = NULL;
+    sb_plan plan;
+    sb_plan_default(&plan);
+    sb_status status = sb_model_open(&model, gguf_path(), NULL);
+    if (status == SB_OK)
+        status = sb_draw_batch(model, inputs, 2, &config, &plan, (sb_result **)results, NULL);
+    if (status == SB_OK)
+        status = sb_model_decode(model, results[1]->sequences[0].tokens,
+                                 results[1]->sequences[0].n_tokens, &text, NULL);
+    sb_free(text);
+    sb_model_close(model);
+    return status;
+}
+
+static void memory_fails(void **state)
+{
+    (void)state;
+    sb_result *results[2];
+    long n = 1;
+    for (;; n++) {
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(sb_result_open(&results[i], NULL), SB_OK);
+        alloc_fail_at(n);
+        const sb_status status = open_and_draw(results);
+        const bool failed = alloc_has_failed();
+        alloc_fail_at(0);
+        for (int i = 0; i < 2; i++)
+            sb_result_close(results[i]);
+        assert_int_equal(status, failed ? SB_ERR_MEMORY : SB_OK);
+        if (!failed)
+            break;
+    }
+    assert_true(n > 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -609,6 +654,7 @@ int main(void)
         cmocka_unit_test(wrong_inputs_are_refused),
         cmocka_unit_test(tokens_that_end_are_one_leaf),
         cmocka_unit_test(damaged_files_are_refused),
+        cmocka_unit_test(memory_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
