@@ -274,9 +274,9 @@ static void draws_are_distinct_and_nested(void **state)
 {
     (void)state;
     sb_model *const model = open_file(gguf_path());
-    const sb_config few = settings(SB_METHOD_SBS, 16, 20);
-    const sb_config many = settings(SB_METHOD_SBS, 200, 20),
-                    most = settings(SB_METHOD_SBS, 255, 20);
+    const sb_config few = settings(SB_METHOD_SBS, 16, 12);
+    const sb_config many = settings(SB_METHOD_SBS, 200, 12),
+                    most = settings(SB_METHOD_SBS, 255, 12);
     sb_result *const a = draw_from(model, prompt, &few), *const b = draw_from(model, prompt, &many),
                      *const c = draw_from(model, prompt, &most);
     assert_int_equal(a->n_sequences, 16);
@@ -363,7 +363,7 @@ static void draws_of_the_largest_k(void **state)
 {
     (void)state;
     sb_model *const model = open_file(gguf_path());
-    const sb_config most = settings(SB_METHOD_SBS, 255, 12), few = settings(SB_METHOD_SBS, 4, 12);
+    const sb_config most = settings(SB_METHOD_SBS, 255, 6), few = settings(SB_METHOD_SBS, 4, 6);
     const sb_input input = {.text = prompt, .size = strlen(prompt)};
     sb_result *all[3], *some[3];
     for (int i = 0; i < 3; i++) {
