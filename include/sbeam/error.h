@@ -23,7 +23,7 @@ typedef enum sb_status {
     SB_ERR_IO = 3,       /* a file could not be opened or read */
     SB_ERR_FORMAT = 4,   /* a file is not what its format demands */
     SB_ERR_INPUT = 5,    /* an input (prefix, source) that the model cannot take */
-    SB_ERR_MODEL = 6,    /* a model gave NaN, +inf or a row without mass */
+    SB_ERR_MODEL = 6,    /* a model failed, or gave NaN, +inf or a row without mass */
     SB_ERR_LIMIT = 7,    /* the work is larger than a documented limit */
     SB_ERR_STATE = 8,    /* a call out of order */
     SB_ERR_STOPPED = 9   /* a source, a sink or an interrupt of the caller's ended the work */

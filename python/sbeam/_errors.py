@@ -41,7 +41,7 @@ class InputError(Error, ValueError):
 
 
 class ModelError(Error, ArithmeticError):
-    """A model gave NaN, +inf or a row without mass."""
+    """A model failed, or gave NaN, +inf or a row without mass."""
 
     status = "model"
 

@@ -16,6 +16,8 @@ SMOOTHINGS: Tuple[str, ...] = tuple(names_of("sb_smoothing_name"))
 
 
 class Bleu(NamedTuple):
+    """A score and how it came about."""
+
     score: float  #: 0 to 100
     brevity_penalty: float
     precisions: Tuple[float, ...]  #: of 1- to 4-grams, in percent, smoothed
@@ -23,6 +25,8 @@ class Bleu(NamedTuple):
 
 
 class Diversity(NamedTuple):
+    """How many n-grams of a set of texts differ."""
+
     d: Tuple[float, ...]  #: unique 1- to 4-grams as a share of all; NaN where there are none
     mean: float
 

@@ -9,8 +9,9 @@
  * an input share one evaluation. Where rows take all of the 256 there is room for one input, whose
  * prompt goes over into its first row and is evaluated again for the next draw.
  *
- * A context is as large as it can get to be: a prompt per input, and max_len cells per row. It is
- * made when the first prompt is known, and again, with what is in it, when a longer one comes. */
+ * A context has room for all that it may come to hold: a prompt per input, and max_len cells per
+ * row. It is made when the first prompt is known; when a longer one comes, a larger one takes over
+ * what is in it. */
 #include <math.h>
 #include <string.h>
 
