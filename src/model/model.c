@@ -15,9 +15,7 @@
 #include "text/words.h"
 
 static const model_backend *const backends[] = {
-    &tree_backend,
-    &chain_backend,
-    &arpa_backend,
+    &tree_backend,    &chain_backend, &arpa_backend,
 #ifdef SBEAM_HAVE_NN
     &seq2seq_backend,
 #endif
