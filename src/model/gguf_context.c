@@ -81,18 +81,42 @@ sb_status gguf_context_make(const gguf *m, const gguf_size *size, struct llama_c
     return SB_OK;
 }
 
+struct moving {
+    struct llama_context *from, *to;
+    uint8_t *state;
+    size_t size;
+    bool is_done;
+};
+
+static void measure_state(void *argument)
+{
+    struct moving *const moving = argument;
+    moving->size = llama_state_get_size(moving->from);
+}
+
+static void move_state(void *argument)
+{
+    struct moving *const moving = argument;
+    const size_t written = llama_state_get_data(moving->from, moving->state, moving->size);
+    moving->is_done =
+        written > 0 && llama_state_set_data(moving->to, moving->state, written) > 0;
+}
+
 sb_status gguf_context_move(struct llama_context *from, struct llama_context *to, sb_error *err)
 {
-    const size_t size = llama_state_get_size(from);
-    uint8_t *const state = alloc_array(size, 1);
-    if (state == NULL)
-        return status_no_memory(err);
-    const size_t written = llama_state_get_data(from, state, size);
-    const size_t read = written > 0 ? llama_state_set_data(to, state, written) : 0;
-    alloc_free(state);
-    return read > 0 ? SB_OK
-                    : status_fail(err, SB_ERR_MODEL,
-                                  "llama.cpp cannot move its cache to a larger context");
+    struct moving moving = {.from = from, .to = to};
+    char words[GGUF_WORDS_SIZE];
+    if (gguf_try(measure_state, &moving, words) && moving.size > 0) {
+        moving.state = alloc_array(moving.size, 1);
+        if (moving.state == NULL)
+            return status_no_memory(err);
+        moving.is_done = gguf_try(move_state, &moving, words) && moving.is_done;
+        alloc_free(moving.state);
+    }
+    return moving.is_done ? SB_OK
+                          : status_fail(err, SB_ERR_MODEL,
+                                        "llama.cpp cannot move its cache to a larger context%s%s",
+                                        words[0] != '\0' ? ": " : "", words);
 }
 
 struct decoding {
