@@ -307,6 +307,9 @@ static void too_many_rows_are_refused(void **state)
     config.kappa = false;
     assert_int_equal(sb_draw(model, prompt, &config, result, &err), SB_OK);
     assert_int_equal(result->n_sequences, 256);
+    config.max_len = 1; /* more sequences than cells that are needed */
+    assert_int_equal(sb_draw(model, prompt, &config, result, &err), SB_OK);
+    assert_int_equal(result->n_sequences, 256);
     sb_result_close(result);
     sb_model_close(model);
 }
@@ -379,6 +382,76 @@ static void draws_of_the_largest_k(void **state)
         sb_result_close(all[i]);
         sb_result_close(some[i]);
     }
+    sb_model_close(model);
+}
+
+/* After a step that was refused no row is alive, and all sequences are there for the next ones. */
+static void a_refused_step_leaves_no_rows(void **state)
+{
+    (void)state;
+    sb_model *const model = open_file(gguf_path());
+    const size_t n_vocab = (size_t)sb_model_get_info(model)->vocab_size;
+    const sb_session_spec spec = {.max_inputs = 2, .max_rows = 4, .max_len = 8};
+    float *const rows = malloc(4 * n_vocab * sizeof *rows),
+                 *const expected = malloc(2 * n_vocab * sizeof *expected);
+    const int32_t none[] = {-1, -1}, inputs[] = {1, 0, 0, 0}, back[] = {1, 0, 0, 0};
+    const int32_t pair[] = {0, 1}, tokens[] = {300, 310, 320, 330};
+    for (int is_refused = 0; is_refused < 2; is_refused++) {
+        sb_session *session;
+        assert_int_equal(sb_session_open(&session, model, &spec, NULL), SB_OK);
+        assert_int_equal(sb_session_begin(session, 0, prompt, strlen(prompt), NULL), SB_OK);
+        assert_int_equal(sb_session_begin(session, 1, "Tom", 3, NULL), SB_OK);
+        assert_int_equal(sb_session_step(session, 2, none, none, pair, rows, NULL), SB_OK);
+        if (is_refused) {
+            assert_int_equal(sb_session_step(session, 4, back, tokens, inputs, rows, NULL), SB_OK);
+            assert_int_equal(sb_session_begin(session, 0, prompt, strlen(prompt), NULL), SB_OK);
+            assert_int_equal(sb_session_step(session, 1, pair + 1, tokens, inputs, rows, NULL),
+                             SB_ERR_STATE);
+            assert_int_equal(sb_session_step(session, 2, none, none, pair, rows, NULL), SB_OK);
+        }
+        assert_int_equal(sb_session_step(session, 2, pair, tokens, pair, rows, NULL), SB_OK);
+        for (size_t j = 0; j < 2 * n_vocab; j++)
+            if (is_refused)
+                assert_true(fabsf(rows[j] - expected[j]) < 1e-4F);
+            else
+                expected[j] = rows[j];
+        sb_session_close(session);
+    }
+    free(rows);
+    free(expected);
+    sb_model_close(model);
+}
+
+/* Where the prompt of one input could not be evaluated, the others are lost with it: nothing goes
+ * on from an empty cache, and nothing begins without its prompt. */
+static void a_failed_prompt_is_told_to_all(void **state)
+{
+    (void)state;
+    sb_model *const model = open_file(gguf_path());
+    const sb_session_spec spec = {.max_inputs = 3, .max_rows = 2, .max_len = 1};
+    float *const row = malloc((size_t)sb_model_get_info(model)->vocab_size * sizeof *row);
+    const int32_t none = -1, first = 0, input = 0, other = 1, token = 300;
+    sb_session *session;
+    sb_error err = {.message = ""};
+    char story[200] = "";
+    for (int i = 0; i < 4; i++)
+        strcat(story, "Lily and Tom went to the park. ");
+    assert_int_equal(sb_session_open(&session, model, &spec, NULL), SB_OK);
+    assert_int_equal(sb_session_begin(session, 0, "Tom", 3, NULL), SB_OK);
+    assert_int_equal(sb_session_begin(session, 1, "Lily", 4, NULL), SB_OK);
+    assert_int_equal(sb_session_step(session, 1, &none, &none, &input, row, NULL), SB_OK);
+    for (int i = 0; i < 480; i++) /* far more than it has been opened for */
+        assert_int_equal(sb_session_step(session, 1, &first, &token, &input, row, NULL), SB_OK);
+    assert_int_equal(sb_session_begin(session, 2, story, strlen(story), &err), SB_ERR_LIMIT);
+    assert_non_null(strstr(err.message, "its context is full"));
+    err.message[0] = '\0';
+    assert_int_equal(sb_session_step(session, 1, &first, &token, &input, row, &err), SB_ERR_LIMIT);
+    assert_non_null(strstr(err.message, "its context is full"));
+    assert_int_equal(sb_session_step(session, 1, &none, &none, &other, row, &err), SB_ERR_LIMIT);
+    assert_int_equal(sb_session_begin(session, 1, "Lily", 4, NULL), SB_OK);
+    assert_int_equal(sb_session_step(session, 1, &none, &none, &other, row, &err), SB_OK);
+    sb_session_close(session);
+    free(row);
     sb_model_close(model);
 }
 
@@ -602,6 +675,8 @@ int main(void)
         cmocka_unit_test(too_many_rows_are_refused),
         cmocka_unit_test(inputs_travel_together),
         cmocka_unit_test(draws_of_the_largest_k),
+        cmocka_unit_test(a_refused_step_leaves_no_rows),
+        cmocka_unit_test(a_failed_prompt_is_told_to_all),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(every_method_draws),
         cmocka_unit_test(text_comes_back),

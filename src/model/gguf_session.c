@@ -22,6 +22,7 @@
 enum {
     PROMPT_CHUNK = 512, /* tokens of a prompt that are evaluated at once */
     PROMPT_UNIT = 128,  /* room for prompts grows in such pieces */
+    LOST = -2,          /* the place of an input whose prompt must be given again */
 };
 
 struct gguf_row {
@@ -46,6 +47,7 @@ struct session {
     int32_t *heir;   /* (max_rows) by row of now: the child that takes over, -1: none */
     int32_t *unused; /* (max_rows) sequences without a row */
     int32_t n_unused;
+    sb_error loss; /* why the rows and prompts that there were are no more */
 };
 
 /* --- opening --- */
@@ -131,11 +133,13 @@ static sb_status reserve_prompt(struct session *s, int32_t n, sb_error *err)
         return SB_OK;
     const int32_t room = (n + PROMPT_UNIT - 1) / PROMPT_UNIT * PROMPT_UNIT;
     const sb_session_spec *const spec = &s->spec;
+    const int32_t n_sequences = spec->max_rows + (s->keeps_prompts ? spec->max_inputs : 0);
+    /* The last token of a sequence is not evaluated. */
+    const int64_t n_cells =
+        (int64_t)room * spec->max_inputs + (int64_t)spec->max_rows * (spec->max_len - 1) + 1;
     const gguf_size size = {
-        /* The last token of a sequence is not evaluated. */
-        .n_cells =
-            (int64_t)room * spec->max_inputs + (int64_t)spec->max_rows * (spec->max_len - 1) + 1,
-        .n_sequences = spec->max_rows + (s->keeps_prompts ? spec->max_inputs : 0),
+        .n_cells = n_cells > n_sequences ? n_cells : n_sequences, /* llama.cpp wants no fewer */
+        .n_sequences = n_sequences,
         .n_batch = s->n_batch,
         .threads = spec->threads > 0 ? spec->threads : 1,
     };
@@ -173,7 +177,8 @@ static void forget_all(struct session *s)
 {
     clear_rows(s);
     for (int32_t i = 0; i < s->prompts.n; i++) {
-        s->prompts.place[i] = -1;
+        if (s->prompts.place[i] >= 0)
+            s->prompts.place[i] = LOST;
         s->prompts.places[i].n = s->prompts.places[i].n_users = 0;
     }
 }
@@ -182,9 +187,11 @@ static void forget_all(struct session *s)
 static sb_status run_batch(struct session *s, sb_error *err)
 {
     bool is_whole;
-    const sb_status status = gguf_context_decode(s->context, s->batch, &is_whole, err);
+    const sb_status status = gguf_context_decode(s->context, s->batch, &is_whole, &s->loss);
     if (status == SB_OK)
         return SB_OK;
+    if (err != NULL)
+        *err = s->loss;
     forget_all(s);
     if (is_whole)
         llama_memory_clear(s->memory, true);
@@ -316,24 +323,43 @@ static sb_status start_row(struct session *s, int32_t i, int32_t input, float *r
     return SB_OK;
 }
 
+/* All rows go, those of a step that failed in its middle included. */
+static void drop_rows(struct session *s)
+{
+    for (int32_t i = 0; i < s->spec.max_rows && s->context != NULL; i++)
+        llama_memory_seq_rm(s->memory, i, -1, -1);
+    clear_rows(s);
+}
+
 /* Finds the heirs of the rows, and removes the rows that have none. */
 static sb_status choose_heirs(struct session *s, int32_t n_rows, const int32_t *parent,
                               sb_error *err)
 {
     for (int32_t r = 0; r < s->n_now; r++)
         s->heir[r] = -1;
-    for (int32_t i = n_rows; i > 0; i--)
-        if (parent[i - 1] >= 0)
-            s->heir[parent[i - 1]] = i - 1;
-    for (int32_t r = 0; r < s->n_now; r++) {
-        const bool is_gone = s->now[r].sequence < 0;
-        if (is_gone && s->heir[r] >= 0)
+    for (int32_t i = n_rows; i > 0; i--) {
+        const int32_t r = parent[i - 1];
+        if (r >= s->n_now)
+            return status_fail(err, s->loss.status, "%s", s->loss.message);
+        if (r >= 0 && s->now[r].sequence < 0)
             return status_fail(err, SB_ERR_STATE,
-                               "row %d goes on from an input that has begun anew", (int)s->heir[r]);
-        if (!is_gone && s->heir[r] < 0)
-            free_sequence(s, s->now[r].sequence);
+                               "row %d goes on from an input that has begun anew", (int)i - 1);
+        if (r >= 0)
+            s->heir[r] = i - 1;
     }
+    for (int32_t r = 0; r < s->n_now; r++)
+        if (s->now[r].sequence >= 0 && s->heir[r] < 0)
+            free_sequence(s, s->now[r].sequence);
     return SB_OK;
+}
+
+/* Gives an input that has not begun the empty prompt. */
+static sb_status make_sure_of_prompt(struct session *s, int32_t input, sb_error *err)
+{
+    const int32_t place = s->prompts.place[input];
+    if (place == LOST)
+        return status_fail(err, s->loss.status, "%s", s->loss.message);
+    return place >= 0 ? SB_OK : gguf_session_begin(s, input, "", 0, err);
 }
 
 /* Row i continues a row: its sequence is the parent's, or a copy. */
@@ -359,16 +385,18 @@ sb_status gguf_session_step(void *opened, int32_t n_rows, const int32_t *parent,
         return status_fail(err, SB_ERR_LIMIT, "%d rows at once; the session was opened for %d",
                            (int)n_rows, (int)s->spec.max_rows);
     for (int32_t i = 0; status == SB_OK && i < n_rows; i++)
-        if (parent[i] < 0 && s->prompts.place[input[i]] < 0)
-            status = gguf_session_begin(s, input[i], "", 0, err);
+        if (parent[i] < 0)
+            status = make_sure_of_prompt(s, input[i], err);
     if (status == SB_OK)
         status = choose_heirs(s, n_rows, parent, err);
     /* First rows come first: where they are evaluated, the batch is theirs. */
     for (int32_t i = 0; status == SB_OK && i < n_rows; i++)
         if (parent[i] < 0)
             status = start_row(s, i, input[i], row + (size_t)i * n_vocab, err);
-    if (status != SB_OK)
+    if (status != SB_OK) {
+        drop_rows(s);
         return status;
+    }
     s->batch.n_tokens = 0;
     for (int32_t i = 0; i < n_rows; i++)
         if (parent[i] >= 0)
