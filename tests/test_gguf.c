@@ -593,16 +593,19 @@ static size_t put_text(uint8_t *to, const char *text)
     return size + strlen(text);
 }
 
-/* Adds two entries to a file's metadata: another token that ends a generation, and a comment that
- * makes them a multiple of the alignment, so that everything after them stays where it must be. */
-static void add_end_token(uint8_t *data, size_t *size, int32_t token)
+enum { BOOL = 7, UINT32 = 4, STRING = 8 }; /* types of metadata */
+
+/* Adds two entries to a file's metadata: a number of so many bytes, and a comment that makes them a
+ * multiple of the alignment, so that everything after them stays where it must be. */
+static void add_entry(uint8_t *data, size_t *size, const char *name, uint32_t type, uint64_t value,
+                      size_t value_size)
 {
-    enum { HEADER = 24, UINT32 = 4, STRING = 8, ADDED = 128 };
+    enum { HEADER = 24, ADDED = 128 };
     uint8_t added[ADDED];
     char comment[ADDED] = "";
-    size_t n = put_text(added, "tokenizer.ggml.eot_token_id");
-    n += put(added + n, UINT32, 4);
-    n += put(added + n, (uint64_t)token, 4);
+    size_t n = put_text(added, name);
+    n += put(added + n, type, 4);
+    n += put(added + n, value, value_size);
     n += put_text(added + n, "general.comment");
     n += put(added + n, STRING, 4);
     memset(comment, '.', ADDED - n - 8);
@@ -625,7 +628,7 @@ static void tokens_that_end_are_one_leaf(void **state)
     size_t size;
     uint8_t *const data = read_file(gguf_path(), &size);
     char path[64];
-    add_end_token(data, &size, other);
+    add_entry(data, &size, "tokenizer.ggml.eot_token_id", UINT32, (uint64_t)other, 4);
     write_file(path, data, size);
     free(data);
     model = open_file(path);
@@ -645,6 +648,59 @@ static void tokens_that_end_are_one_leaf(void **state)
     assert_true(scores[1] == -INFINITY);
     sb_model_close(model);
     plain_close(&p);
+}
+
+/* Some models put their end token after a text; an output does not go on from there. */
+static void prompts_do_not_end(void **state)
+{
+    (void)state;
+    size_t size;
+    uint8_t *const data = read_file(gguf_path(), &size);
+    char path[64];
+    add_entry(data, &size, "tokenizer.ggml.add_eos_token", BOOL, true, 1);
+    write_file(path, data, size);
+    free(data);
+    sb_model *const models[] = {open_file(gguf_path()), open_file(path)};
+    unlink(path);
+    double scores[2];
+    for (int i = 0; i < 2; i++) {
+        const int32_t comma = token_of(models[i], ",");
+        assert_int_equal(
+            sb_score(models[i], prompt, strlen(prompt), &comma, 1, &scores[i], NULL), SB_OK);
+        sb_model_close(models[i]);
+    }
+    assert_true(scores[0] == scores[1]);
+}
+
+static void models_that_look_ahead_are_refused(void **state)
+{
+    (void)state;
+    size_t size;
+    uint8_t *const data = read_file(gguf_path(), &size);
+    add_entry(data, &size, "llama.attention.causal", BOOL, false, 1);
+    expect_refusal(data, size, "not a causal language model");
+    free(data);
+}
+
+/* The number has 32 bits and no sign. */
+static void a_context_may_be_longer_than_any_text(void **state)
+{
+    (void)state;
+    static const char key[] = "llama.context_length";
+    size_t size;
+    uint8_t *const data = read_file(gguf_path(), &size);
+    for (size_t i = 0; i + 64 < size; i++)
+        if (memcmp(data + i, key, sizeof key - 1) == 0)
+            put(data + i + sizeof key - 1 + 4, UINT32_MAX, 4);
+    char path[64];
+    write_file(path, data, size);
+    free(data);
+    sb_model *const model = open_file(path);
+    unlink(path);
+    assert_int_equal(sb_model_get_info(model)->max_len, 0);
+    const sb_config config = settings(SB_METHOD_SBS, 2, 4);
+    sb_result_close(draw_from(model, prompt, &config));
+    sb_model_close(model);
 }
 
 static void damaged_files_are_refused(void **state)
@@ -683,6 +739,9 @@ int main(void)
         cmocka_unit_test(stop_strings_end_sequences),
         cmocka_unit_test(wrong_inputs_are_refused),
         cmocka_unit_test(tokens_that_end_are_one_leaf),
+        cmocka_unit_test(prompts_do_not_end),
+        cmocka_unit_test(models_that_look_ahead_are_refused),
+        cmocka_unit_test(a_context_may_be_longer_than_any_text),
         cmocka_unit_test(damaged_files_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

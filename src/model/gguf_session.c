@@ -267,7 +267,7 @@ static void drop_rows_of(struct session *s, int32_t input)
 static sb_status begin_tokens(struct session *s, int32_t input, const int32_t *ids, int32_t n,
                               sb_error *err)
 {
-    const int32_t trained = llama_model_n_ctx_train(s->model->model);
+    const int32_t trained = gguf_longest(s->model);
     if (trained > 0 && (int64_t)n + s->spec.max_len - 1 > trained)
         return status_fail(err, SB_ERR_INPUT,
                            "a prompt of %d tokens and %d more need a context of %lld; the model's "
