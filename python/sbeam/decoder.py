@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _structs as s
 from ._arrays import to_rows
-from ._config import Config, to_floats, to_int, to_ints, to_list, to_seed
+from ._config import Config, is_many, to_floats, to_int, to_ints, to_list, to_seed
 from ._errors import ArgumentError, Error, LimitError, ModelError, StateError
 from ._library import call, lib
 from .results import Draw, make_draw
@@ -25,6 +25,20 @@ class Rows(NamedTuple):
     parent: np.ndarray
     token: np.ndarray
     input: np.ndarray
+
+
+def check_jobs(n: int, temperature: Any, streams: List[int],
+               draws: Any) -> Tuple[List[float], List[int]]:
+    """The temperatures and the draws of n inputs, from one for all or one for each."""
+    temperatures = to_floats(temperature, "temperature")
+    if len(temperatures) == 1:
+        temperatures *= n
+    rounds = (to_ints(draws, "draws", 0, 2**64 - 1) if is_many(draws)
+              else [to_int(0 if draws is None else draws, "draws", 0, 2**64 - 1)] * n)
+    for name, given in (("temperature", temperatures), ("streams", streams), ("draws", rounds)):
+        if len(given) != n:
+            raise ArgumentError("%s has %d numbers for %d inputs" % (name, len(given), n))
+    return temperatures, rounds
 
 
 class Decoder:
@@ -79,15 +93,8 @@ class Decoder:
         self._vocab_size = to_int(vocab_size, "vocab_size", 1, 2**31 - 1)
         n = self._n_inputs = to_int(inputs, "inputs", 1, _MOST_INPUTS)
         eos = -1 if eos is None else to_int(eos, "eos", 0, self._vocab_size - 1)
-        temperatures = to_floats(temperature, "temperature")
-        if len(temperatures) == 1:
-            temperatures *= n
         numbers = list(range(n)) if streams is None else to_ints(streams, "streams", 0, 2**64 - 1)
-        rounds = (to_ints(draws, "draws", 0, 2**64 - 1) if hasattr(draws, "__iter__")
-                  else [to_int(draws or 0, "draws", 0, 2**64 - 1)] * n)
-        for name, given in (("temperature", temperatures), ("streams", numbers), ("draws", rounds)):
-            if len(given) != n:
-                raise ArgumentError("%s has %d numbers for %d inputs" % (name, len(given), n))
+        temperatures, rounds = check_jobs(n, temperature, numbers, draws)
         banned = to_ints(to_list(ban, "ban"), "ban", 0, self._vocab_size - 1)
         if "stop" in settings:
             raise TypeError("unexpected keyword 'stop': a decoder has no text; use is_stop")
