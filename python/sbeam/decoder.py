@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import sys
 import threading
 from typing import Any, Callable, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
 
@@ -145,6 +146,29 @@ class Decoder:
                 return -1
         return guarded
 
+    @contextlib.contextmanager
+    def _catching(self) -> Iterator[None]:
+        """What the handler of a signal raises (Ctrl-C) may come up on the way from C to a function
+        of the host, before its guard: there ctypes can only report it, and it is taken up here.
+        Handlers run in the main thread."""
+        if (not any(self._callbacks)
+                or threading.current_thread() is not threading.main_thread()):
+            yield
+            return
+        report = sys.unraisablehook
+
+        def catch(args: Any) -> None:
+            if "ctypes callback" in (args.err_msg or ""):
+                self._problem = args.exc_value or args.exc_type()
+            else:
+                report(args)
+
+        sys.unraisablehook = catch
+        try:
+            yield
+        finally:
+            sys.unraisablehook = report
+
     # --- its life ---
 
     @contextlib.contextmanager
@@ -225,7 +249,8 @@ class Decoder:
             stride = rows.strides[0] // rows.itemsize if n > 1 else self._vocab_size
             failure: Optional[Error] = None
             try:
-                call("sb_decoder_advance", handle, rows.ctypes.data, stride)
+                with self._catching():
+                    call("sb_decoder_advance", handle, rows.ctypes.data, stride)
             except (ModelError, LimitError) as error:  # of single inputs
                 failure = error
             except Error:
