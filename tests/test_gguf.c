@@ -542,6 +542,7 @@ static void wrong_inputs_are_refused(void **state)
     long_text[7999] = '\0';
     static const sb_session_spec no_rows = {.max_inputs = 1, .max_len = 5};
     static const sb_session_spec too_many = {.max_inputs = 40, .max_rows = 240, .max_len = 5};
+    static const sb_session_spec most = {.max_inputs = INT32_MAX, .max_rows = 1, .max_len = 5};
     const struct {
         const char *text, *message;
         int32_t max_len;
@@ -559,6 +560,7 @@ static void wrong_inputs_are_refused(void **state)
     sb_session *session;
     assert_int_equal(sb_session_open(&session, model, &no_rows, &err), SB_ERR_ARGUMENT);
     assert_int_equal(sb_session_open(&session, model, &too_many, &err), SB_ERR_LIMIT);
+    assert_int_equal(sb_session_open(&session, model, &most, &err), SB_ERR_LIMIT);
     sb_result_close(result);
     free(long_text);
     sb_model_close(model);

@@ -73,11 +73,12 @@ static sb_status check_spec(const sb_session_spec *spec, sb_error *err)
         return status_fail(err, SB_ERR_ARGUMENT,
                            "a session of a GGUF model must know max_rows and max_len: its cache is "
                            "made for them");
-    if (spec->max_rows + spec->max_inputs > GGUF_MOST_SEQUENCES && spec->max_inputs > 1)
+    const int64_t n_sequences = (int64_t)spec->max_rows + spec->max_inputs;
+    if (n_sequences > GGUF_MOST_SEQUENCES && spec->max_inputs > 1)
         return status_fail(err, SB_ERR_LIMIT,
-                           "%d rows of %d inputs need %d sequences; llama.cpp has %d",
-                           (int)spec->max_rows, (int)spec->max_inputs,
-                           (int)(spec->max_rows + spec->max_inputs), GGUF_MOST_SEQUENCES);
+                           "%d rows of %d inputs need %lld sequences; llama.cpp has %d",
+                           (int)spec->max_rows, (int)spec->max_inputs, (long long)n_sequences,
+                           GGUF_MOST_SEQUENCES);
     return SB_OK;
 }
 
