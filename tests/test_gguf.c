@@ -308,6 +308,9 @@ static void too_many_rows_are_refused(void **state)
     config.kappa = false;
     assert_int_equal(sb_draw(model, prompt, &config, result, &err), SB_OK);
     assert_int_equal(result->n_sequences, 256);
+    config.max_len = 1; /* more sequences than cells that are needed */
+    assert_int_equal(sb_draw(model, prompt, &config, result, &err), SB_OK);
+    assert_int_equal(result->n_sequences, 256);
     sb_result_close(result);
     sb_model_close(model);
 }
@@ -380,6 +383,76 @@ static void draws_of_the_largest_k(void **state)
         sb_result_close(all[i]);
         sb_result_close(some[i]);
     }
+    sb_model_close(model);
+}
+
+/* After a step that was refused no row is alive, and all sequences are there for the next ones. */
+static void a_refused_step_leaves_no_rows(void **state)
+{
+    (void)state;
+    sb_model *const model = open_file(gguf_path());
+    const size_t n_vocab = (size_t)sb_model_get_info(model)->vocab_size;
+    const sb_session_spec spec = {.max_inputs = 2, .max_rows = 4, .max_len = 8};
+    float *const rows = malloc(4 * n_vocab * sizeof *rows),
+                 *const expected = malloc(2 * n_vocab * sizeof *expected);
+    const int32_t none[] = {-1, -1}, inputs[] = {1, 0, 0, 0}, back[] = {1, 0, 0, 0};
+    const int32_t pair[] = {0, 1}, tokens[] = {300, 310, 320, 330};
+    for (int is_refused = 0; is_refused < 2; is_refused++) {
+        sb_session *session;
+        assert_int_equal(sb_session_open(&session, model, &spec, NULL), SB_OK);
+        assert_int_equal(sb_session_begin(session, 0, prompt, strlen(prompt), NULL), SB_OK);
+        assert_int_equal(sb_session_begin(session, 1, "Tom", 3, NULL), SB_OK);
+        assert_int_equal(sb_session_step(session, 2, none, none, pair, rows, NULL), SB_OK);
+        if (is_refused) {
+            assert_int_equal(sb_session_step(session, 4, back, tokens, inputs, rows, NULL), SB_OK);
+            assert_int_equal(sb_session_begin(session, 0, prompt, strlen(prompt), NULL), SB_OK);
+            assert_int_equal(sb_session_step(session, 1, pair + 1, tokens, inputs, rows, NULL),
+                             SB_ERR_STATE);
+            assert_int_equal(sb_session_step(session, 2, none, none, pair, rows, NULL), SB_OK);
+        }
+        assert_int_equal(sb_session_step(session, 2, pair, tokens, pair, rows, NULL), SB_OK);
+        for (size_t j = 0; j < 2 * n_vocab; j++)
+            if (is_refused)
+                assert_true(fabsf(rows[j] - expected[j]) < 1e-4F);
+            else
+                expected[j] = rows[j];
+        sb_session_close(session);
+    }
+    free(rows);
+    free(expected);
+    sb_model_close(model);
+}
+
+/* Where the prompt of one input could not be evaluated, the others are lost with it: nothing goes
+ * on from an empty cache, and nothing begins without its prompt. */
+static void a_failed_prompt_is_told_to_all(void **state)
+{
+    (void)state;
+    sb_model *const model = open_file(gguf_path());
+    const sb_session_spec spec = {.max_inputs = 3, .max_rows = 2, .max_len = 1};
+    float *const row = malloc((size_t)sb_model_get_info(model)->vocab_size * sizeof *row);
+    const int32_t none = -1, first = 0, input = 0, other = 1, token = 300;
+    sb_session *session;
+    sb_error err = {.message = ""};
+    char story[200] = "";
+    for (int i = 0; i < 4; i++)
+        strcat(story, "Lily and Tom went to the park. ");
+    assert_int_equal(sb_session_open(&session, model, &spec, NULL), SB_OK);
+    assert_int_equal(sb_session_begin(session, 0, "Tom", 3, NULL), SB_OK);
+    assert_int_equal(sb_session_begin(session, 1, "Lily", 4, NULL), SB_OK);
+    assert_int_equal(sb_session_step(session, 1, &none, &none, &input, row, NULL), SB_OK);
+    for (int i = 0; i < 480; i++) /* far more than it has been opened for */
+        assert_int_equal(sb_session_step(session, 1, &first, &token, &input, row, NULL), SB_OK);
+    assert_int_equal(sb_session_begin(session, 2, story, strlen(story), &err), SB_ERR_LIMIT);
+    assert_non_null(strstr(err.message, "its context is full"));
+    err.message[0] = '\0';
+    assert_int_equal(sb_session_step(session, 1, &first, &token, &input, row, &err), SB_ERR_LIMIT);
+    assert_non_null(strstr(err.message, "its context is full"));
+    assert_int_equal(sb_session_step(session, 1, &none, &none, &other, row, &err), SB_ERR_LIMIT);
+    assert_int_equal(sb_session_begin(session, 1, "Lily", 4, NULL), SB_OK);
+    assert_int_equal(sb_session_step(session, 1, &none, &none, &other, row, &err), SB_OK);
+    sb_session_close(session);
+    free(row);
     sb_model_close(model);
 }
 
@@ -470,6 +543,7 @@ static void wrong_inputs_are_refused(void **state)
     long_text[7999] = '\0';
     static const sb_session_spec no_rows = {.max_inputs = 1, .max_len = 5};
     static const sb_session_spec too_many = {.max_inputs = 40, .max_rows = 240, .max_len = 5};
+    static const sb_session_spec most = {.max_inputs = INT32_MAX, .max_rows = 1, .max_len = 5};
     const struct {
         const char *text, *message;
         int32_t max_len;
@@ -487,6 +561,7 @@ static void wrong_inputs_are_refused(void **state)
     sb_session *session;
     assert_int_equal(sb_session_open(&session, model, &no_rows, &err), SB_ERR_ARGUMENT);
     assert_int_equal(sb_session_open(&session, model, &too_many, &err), SB_ERR_LIMIT);
+    assert_int_equal(sb_session_open(&session, model, &most, &err), SB_ERR_LIMIT);
     sb_result_close(result);
     free(long_text);
     sb_model_close(model);
@@ -521,16 +596,19 @@ static size_t put_text(uint8_t *to, const char *text)
     return size + strlen(text);
 }
 
-/* Adds two entries to a file's metadata: another token that ends a generation, and a comment that
- * makes them a multiple of the alignment, so that everything after them stays where it must be. */
-static void add_end_token(uint8_t *data, size_t *size, int32_t token)
+enum { BOOL = 7, UINT32 = 4, STRING = 8 }; /* types of metadata */
+
+/* Adds two entries to a file's metadata: a number of so many bytes, and a comment that makes them a
+ * multiple of the alignment, so that everything after them stays where it must be. */
+static void add_entry(uint8_t *data, size_t *size, const char *name, uint32_t type, uint64_t value,
+                      size_t value_size)
 {
-    enum { HEADER = 24, UINT32 = 4, STRING = 8, ADDED = 128 };
+    enum { HEADER = 24, ADDED = 128 };
     uint8_t added[ADDED];
     char comment[ADDED] = "";
-    size_t n = put_text(added, "tokenizer.ggml.eot_token_id");
-    n += put(added + n, UINT32, 4);
-    n += put(added + n, (uint64_t)token, 4);
+    size_t n = put_text(added, name);
+    n += put(added + n, type, 4);
+    n += put(added + n, value, value_size);
     n += put_text(added + n, "general.comment");
     n += put(added + n, STRING, 4);
     memset(comment, '.', ADDED - n - 8);
@@ -553,7 +631,7 @@ static void tokens_that_end_are_one_leaf(void **state)
     size_t size;
     uint8_t *const data = read_file(gguf_path(), &size);
     char path[64];
-    add_end_token(data, &size, other);
+    add_entry(data, &size, "tokenizer.ggml.eot_token_id", UINT32, (uint64_t)other, 4);
     write_file(path, data, size);
     free(data);
     model = open_file(path);
@@ -573,6 +651,59 @@ static void tokens_that_end_are_one_leaf(void **state)
     assert_true(scores[1] == -INFINITY);
     sb_model_close(model);
     plain_close(&p);
+}
+
+/* Some models put their end token after a text; an output does not go on from there. */
+static void prompts_do_not_end(void **state)
+{
+    (void)state;
+    size_t size;
+    uint8_t *const data = read_file(gguf_path(), &size);
+    char path[64];
+    add_entry(data, &size, "tokenizer.ggml.add_eos_token", BOOL, true, 1);
+    write_file(path, data, size);
+    free(data);
+    sb_model *const models[] = {open_file(gguf_path()), open_file(path)};
+    unlink(path);
+    double scores[2];
+    for (int i = 0; i < 2; i++) {
+        const int32_t comma = token_of(models[i], ",");
+        assert_int_equal(
+            sb_score(models[i], prompt, strlen(prompt), &comma, 1, &scores[i], NULL), SB_OK);
+        sb_model_close(models[i]);
+    }
+    assert_true(scores[0] == scores[1]);
+}
+
+static void models_that_look_ahead_are_refused(void **state)
+{
+    (void)state;
+    size_t size;
+    uint8_t *const data = read_file(gguf_path(), &size);
+    add_entry(data, &size, "llama.attention.causal", BOOL, false, 1);
+    expect_refusal(data, size, "not a causal language model");
+    free(data);
+}
+
+/* The number has 32 bits and no sign. */
+static void a_context_may_be_longer_than_any_text(void **state)
+{
+    (void)state;
+    static const char key[] = "llama.context_length";
+    size_t size;
+    uint8_t *const data = read_file(gguf_path(), &size);
+    for (size_t i = 0; i + 64 < size; i++)
+        if (memcmp(data + i, key, sizeof key - 1) == 0)
+            put(data + i + sizeof key - 1 + 4, UINT32_MAX, 4);
+    char path[64];
+    write_file(path, data, size);
+    free(data);
+    sb_model *const model = open_file(path);
+    unlink(path);
+    assert_int_equal(sb_model_get_info(model)->max_len, 0);
+    const sb_config config = settings(SB_METHOD_SBS, 2, 4);
+    sb_result_close(draw_from(model, prompt, &config));
+    sb_model_close(model);
 }
 
 static void damaged_files_are_refused(void **state)
@@ -647,12 +778,17 @@ int main(void)
         cmocka_unit_test(too_many_rows_are_refused),
         cmocka_unit_test(inputs_travel_together),
         cmocka_unit_test(draws_of_the_largest_k),
+        cmocka_unit_test(a_refused_step_leaves_no_rows),
+        cmocka_unit_test(a_failed_prompt_is_told_to_all),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(every_method_draws),
         cmocka_unit_test(text_comes_back),
         cmocka_unit_test(stop_strings_end_sequences),
         cmocka_unit_test(wrong_inputs_are_refused),
         cmocka_unit_test(tokens_that_end_are_one_leaf),
+        cmocka_unit_test(prompts_do_not_end),
+        cmocka_unit_test(models_that_look_ahead_are_refused),
+        cmocka_unit_test(a_context_may_be_longer_than_any_text),
         cmocka_unit_test(damaged_files_are_refused),
         cmocka_unit_test(memory_fails),
     };

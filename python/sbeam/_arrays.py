@@ -24,9 +24,12 @@ def _tensor_to_numpy(tensor: Any) -> np.ndarray:
 
 def to_numpy(x: Any, what: str) -> np.ndarray:
     """An array, without a copy where that is possible."""
+    if isinstance(x, np.ma.MaskedArray):  # NumPy would show what is under the mask
+        raise ArgumentError("%s is a masked array; fill it first, with -inf for probability zero"
+                            % what)
     try:
         array = _tensor_to_numpy(x) if is_tensor(x) else np.asarray(x)
-    except (TypeError, ValueError, RuntimeError) as problem:
+    except (TypeError, ValueError, OverflowError, RuntimeError) as problem:
         raise ArgumentError("%s cannot be seen as an array: %s" % (what, problem)) from problem
     if array.dtype.name == "bfloat16":  # of packages that add it to NumPy
         array = array.astype(np.float32)

@@ -79,6 +79,11 @@ def to_int(value: Any, name: str, low: int, high: int) -> int:
     return number
 
 
+def is_many(value: Any) -> bool:
+    """Whether it can be gone through; an array without an axis is one number."""
+    return hasattr(value, "__iter__") and getattr(value, "ndim", 1) > 0
+
+
 def to_ints(values: Any, name: str, low: int, high: int) -> List[int]:
     """A list of whole numbers, from any iterable of them."""
     try:
@@ -96,12 +101,11 @@ def to_seed(seed: Optional[int]) -> int:
 def to_floats(value: Any, name: str) -> List[float]:
     """One number or a list of them."""
     try:
-        if isinstance(value, (str, bytes)):
+        items = list(value) if is_many(value) and not isinstance(value, (str, bytes)) else [value]
+        if any(isinstance(item, (str, bytes, bool, np.bool_)) for item in items):
             raise TypeError
-        if np.ndim(value) == 0:
-            return [float(value)]
-        return [float(item) for item in value]
-    except (TypeError, ValueError):
+        return [float(item) for item in items]
+    except (TypeError, ValueError, OverflowError):
         raise ArgumentError("%s is %r; expected a number or a list of numbers"
                             % (name, value)) from None
 
@@ -118,7 +122,7 @@ def _to_text(option: Option, value: Any) -> str:
             return str(operator.index(value))
         if option.kind == "float" and not isinstance(value, (str, bytes)):
             return repr(float(value))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     return str(value)
 
@@ -186,7 +190,7 @@ def to_list(value: Union[None, Text, Iterable[Any]], what: str) -> List[Any]:
     """None, one text, or many."""
     if value is None:
         return []
-    if isinstance(value, (str, bytes)):
+    if isinstance(value, (str, bytes, bytearray, memoryview)):
         return [value]
     try:
         return list(value)

@@ -3,12 +3,18 @@
 Python runs signal handlers in the main thread, between its own instructions: a call into C would
 hold them up until it returns. So in the main thread the call is made by a helper thread, and the
 main one waits in a way that a handler can break; what the handler raises ends the work through an
-sb_interrupt, and goes on to the caller once C has returned."""
+sb_interrupt, and goes on to the caller once C has returned.
+
+And the end of the process during such calls: a daemon thread goes on while the libraries beneath it
+are taken down. So at exit its work is ended first, and waited for."""
 from __future__ import annotations
 
+import atexit
+import contextlib
 import ctypes
+import os
 import threading
-from typing import Callable, List
+from typing import Callable, Iterator, List, Optional
 
 from ._library import call, lib
 
@@ -30,10 +36,65 @@ class Interrupt:
             lib.sb_interrupt_close(handle)
 
 
+class _UnderWay:
+    """The long calls of all threads."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.calls: List[Optional[Interrupt]] = []
+        self.is_at_exit = False
+
+
+_under_way = _UnderWay()
+
+
+def _forget_calls() -> None:
+    """In the child of a fork, which has none of the other threads."""
+    global _under_way
+    _under_way = _UnderWay()
+
+
+def _end_calls() -> None:
+    with _under_way.changed:
+        _under_way.is_at_exit = True
+        for interrupt in _under_way.calls:
+            if interrupt is not None:
+                interrupt.raise_()
+        _under_way.changed.wait_for(lambda: not _under_way.calls)
+
+
+os.register_at_fork(after_in_child=_forget_calls)
+atexit.register(_end_calls)
+
+
+def _stay_if_at_exit(under_way: _UnderWay) -> None:
+    """Only daemon threads are left then, and they end with the process."""
+    if under_way.is_at_exit and threading.current_thread() is not threading.main_thread():
+        threading.Event().wait()
+
+
+@contextlib.contextmanager
+def long_call(interrupt: Optional[Interrupt] = None) -> Iterator[None]:
+    """Around a call that takes long: the process does not end before it, and raises the interrupt
+    if there is one."""
+    under_way = _under_way
+    _stay_if_at_exit(under_way)
+    with under_way.changed:
+        under_way.calls.append(interrupt)
+    try:
+        yield
+    finally:
+        with under_way.changed:
+            under_way.calls.remove(interrupt)
+            under_way.changed.notify_all()
+        _stay_if_at_exit(under_way)
+
+
 def run_interruptibly(work: Callable[[], None], interrupt: Interrupt) -> None:
     """Runs `work`, which must end soon after the interrupt is raised."""
     if threading.current_thread() is not threading.main_thread():
-        work()
+        with long_call(interrupt):
+            work()
         return
     problems: List[BaseException] = []
     done = threading.Event()

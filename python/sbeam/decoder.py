@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import sys
 import threading
 from typing import Any, Callable, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from . import _structs as s
 from ._arrays import to_rows
-from ._config import Config, to_floats, to_int, to_ints, to_list, to_seed
+from ._config import Config, is_many, to_floats, to_int, to_ints, to_list, to_seed
 from ._errors import ArgumentError, Error, LimitError, ModelError, StateError
 from ._library import call, lib
 from .results import Draw, make_draw
@@ -35,8 +36,8 @@ def number_jobs(n: int, temperature: Union[float, Iterable[float]],
     if len(temperatures) == 1:
         temperatures *= n
     numbers = list(range(n)) if streams is None else to_ints(streams, "streams", 0, 2**64 - 1)
-    rounds = (to_ints(draws, "draws", 0, 2**64 - 1) if hasattr(draws, "__iter__")
-              else [to_int(draws or 0, "draws", 0, 2**64 - 1)] * n)
+    rounds = (to_ints(draws, "draws", 0, 2**64 - 1) if is_many(draws)
+              else [to_int(0 if draws is None else draws, "draws", 0, 2**64 - 1)] * n)
     for name, given in (("temperature", temperatures), ("streams", numbers), ("draws", rounds)):
         if len(given) != n:
             raise ArgumentError("%s has %d numbers for %d inputs" % (name, len(given), n))
@@ -146,6 +147,29 @@ class Decoder:
                 return -1
         return guarded
 
+    @contextlib.contextmanager
+    def _catching(self) -> Iterator[None]:
+        """What the handler of a signal raises (Ctrl-C) may come up on the way from C to a function
+        of the host, before its guard: there ctypes can only report it, and it is taken up here.
+        Handlers run in the main thread."""
+        if (not any(self._callbacks)
+                or threading.current_thread() is not threading.main_thread()):
+            yield
+            return
+        report = sys.unraisablehook
+
+        def catch(args: Any) -> None:
+            if "ctypes callback" in (args.err_msg or ""):
+                self._problem = args.exc_value or args.exc_type()
+            else:
+                report(args)
+
+        sys.unraisablehook = catch
+        try:
+            yield
+        finally:
+            sys.unraisablehook = report
+
     # --- its life ---
 
     @contextlib.contextmanager
@@ -226,7 +250,8 @@ class Decoder:
             stride = rows.strides[0] // rows.itemsize if n > 1 else self._vocab_size
             failure: Optional[Error] = None
             try:
-                call("sb_decoder_advance", handle, rows.ctypes.data, stride)
+                with self._catching():
+                    call("sb_decoder_advance", handle, rows.ctypes.data, stride)
             except (ModelError, LimitError) as error:  # of single inputs
                 failure = error
             except Error:

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import ctypes
 import math
-from typing import Any, Callable, Mapping, NamedTuple, Optional, Tuple, Union
+from collections.abc import Mapping
+from typing import Any, Callable, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
@@ -55,6 +56,8 @@ def estimate(draw: Union[Draw, Mapping[str, Any]], f: Union[Callable[[Sequence],
     else:
         if callable(f):
             raise ArgumentError("a function needs a Draw; give its values beside arrays")
+        if not isinstance(draw, Mapping) or "log_p" not in draw:
+            raise ArgumentError("expected a Draw, or a mapping with \"log_p\"")
         estimator = estimator or "sbs-normalised"
         log_p = to_doubles(draw["log_p"], "log_p")
         kappa = draw.get("kappa") if kappa is None else kappa

@@ -43,7 +43,10 @@ def _make_config(tokenizer: str, smoothing: str, smooth_value: Optional[float],
     lib.sb_bleu_config_default(ctypes.byref(config))
     config.tokenizer = _place(TOKENIZERS, tokenizer, "tokenizer")
     config.smoothing = _place(SMOOTHINGS, smoothing, "smoothing")
-    config.smooth_value = math.nan if smooth_value is None else float(smooth_value)
+    try:
+        config.smooth_value = math.nan if smooth_value is None else float(smooth_value)
+    except (TypeError, ValueError, OverflowError):
+        raise ArgumentError("smooth_value is %r; expected a number" % (smooth_value,)) from None
     config.effective_order = bool(effective_order)
     call("sb_bleu_config_check", ctypes.byref(config))
     return config

@@ -13,6 +13,7 @@ import numpy as np
 from . import _structs as s
 from ._config import to_ints
 from ._errors import ArgumentError, InputError, IOFailure, StateError
+from ._interrupt import long_call
 from ._library import PACKAGE, SOURCE_TREE, call, find_command, lib
 from ._text import Text, to_bytes, to_c_string, to_str
 
@@ -77,7 +78,9 @@ class Model:
         if not name:
             raise ArgumentError("the name of the model's file is empty")
         handle = ctypes.c_void_p()
-        call("sb_model_open", ctypes.byref(handle), to_c_string(name, "the path"))
+        data = to_c_string(name, "the path")
+        with long_call():
+            call("sb_model_open", ctypes.byref(handle), data)
         self._handle = handle.value
         self._is_closed = False
         self._path, self._options = os.fsdecode(name), (bool(pretokenized), bpe_marker)
@@ -234,7 +237,7 @@ class Model:
         data = None if input is None else to_bytes(input, "input")
         if data is None and info.needs_input:
             raise ArgumentError("a model of kind '%s' needs an input" % info.kind)
-        with self._use() as handle:
+        with self._use() as handle, long_call():
             call("sb_score", handle, data, 0 if data is None else len(data),
                  (ctypes.c_int32 * max(n, 1))(*scored), n, log_p)
         total = 0.0

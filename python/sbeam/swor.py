@@ -1,13 +1,14 @@
 """One call around a Python function that computes logits."""
 from __future__ import annotations
 
+import copy
 import sys
 from typing import Any, Callable, Iterable, List, Optional, Tuple, Union
 
 import numpy as np
 
-from ._arrays import is_tensor
-from ._config import to_int, to_ints, to_seed
+from ._arrays import is_tensor, to_numpy
+from ._config import is_many, to_int, to_ints, to_seed
 from ._errors import ArgumentError
 from .decoder import Decoder, number_jobs
 from .results import Draw
@@ -66,7 +67,7 @@ def sample_without_replacement(
 def _start_tokens(start: Any, eos: Optional[int], n: int) -> np.ndarray:
     if start is None:
         start = 0 if eos is None else eos
-    if hasattr(start, "__iter__"):
+    if is_many(start):
         tokens = to_ints(start, "start_token", -2**31, 2**31 - 1)
     else:
         tokens = [to_int(start, "start_token", -2**31, 2**31 - 1)] * n
@@ -79,7 +80,7 @@ def _run(step_fn: StepFunction, init_state: Any, starts: np.ndarray, vocab_size:
          keywords: Any) -> List[Draw]:
     logits, states = _step(step_fn, init_state, starts)
     if vocab_size is None:
-        shape = np.shape(logits) if not is_tensor(logits) else tuple(logits.shape)
+        shape = tuple(logits.shape if is_tensor(logits) else to_numpy(logits, "logits").shape)
         if len(shape) != 2:
             raise ArgumentError("logits: the shape is %s; expected (%d, vocab_size)"
                                 % (shape, len(starts)))
@@ -150,7 +151,10 @@ def _reorder(nest: Any, parent: np.ndarray) -> Any:
     if nest is None:
         return None
     if isinstance(nest, dict):
-        return type(nest)((key, _reorder(value, parent)) for key, value in nest.items())
+        moved = copy.copy(nest)  # of its own class, whatever that is made from
+        for key, value in nest.items():
+            moved[key] = _reorder(value, parent)
+        return moved
     if isinstance(nest, tuple) and hasattr(nest, "_fields"):
         return type(nest)(*(_reorder(child, parent) for child in nest))
     if isinstance(nest, (tuple, list)):

@@ -2,6 +2,8 @@
 import copy
 import os
 import pickle
+import signal
+import sys
 import threading
 import unittest
 
@@ -285,6 +287,43 @@ class OutOfOrder(unittest.TestCase):
                 ({"no_such": 1}, TypeError, "no_such"), ({"stop": "x"}, TypeError, "is_stop")):
             with self.subTest(**keywords), self.assertRaisesRegex(kind, text.replace("|", r"\|")):
                 sbeam.Decoder(**{"vocab_size": 3, "k": 2, **keywords})
+
+
+class Signals(unittest.TestCase):
+    def test_what_a_handler_raises_is_not_lost(self):
+        """It comes up where C calls a function of the host, as often as not before its guard."""
+        class Mine(Exception):
+            pass
+
+        handled = []
+
+        def handle(_number, _frame):
+            handled.append(1)
+            raise Mine
+
+        logits = np.random.default_rng(1).standard_normal((9, 50000))
+        raised = 0
+        report, sys.unraisablehook = sys.unraisablehook, lambda args: None
+        before = signal.signal(signal.SIGALRM, handle)
+        try:
+            for i in range(60):
+                try:
+                    decoder = sbeam.Decoder(50000, 8, max_len=4, seed=i, is_leaf=lambda *_: False)
+                    decoder.advance(logits[:1])
+                    signal.setitimer(signal.ITIMER_REAL, 1e-5 * (i + 1))
+                    while not handled or len(handled) == raised:
+                        decoder.advance(logits)
+                except sbeam.StateError:  # done before the signal came
+                    pass
+                except Mine:
+                    raised += 1
+                finally:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                self.assertEqual(len(handled), raised)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+            sys.unraisablehook = report
+        self.assertGreater(raised, 10)
 
 
 if __name__ == "__main__":

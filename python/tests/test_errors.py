@@ -102,6 +102,11 @@ class Draws(unittest.TestCase):
         with sbeam.Model(WEATHER) as model, self.assertRaisesRegex(ValueError, "open Model"):
             sbeam.draw(model, pretokenized=True)
 
+    def test_temperatures(self):
+        for bad in (10**400, True, [1, True], [1, "2"], {}):
+            with self.assertRaisesRegex(sbeam.ArgumentError, "temperature"):
+                sbeam.draw(WEATHER, temperature=bad)
+
     def test_inputs_that_fail(self):
         with self.assertRaisesRegex(sbeam.ModelError, "input 3: step 1"):
             sbeam.draw(MODELS / "greeting.json", ["", "hello", "", "good", ""], min_len=2)
@@ -200,6 +205,17 @@ class Numbers(unittest.TestCase):
                      lambda: sbeam.ngram_diversity([1]),
                      lambda: sbeam.ngram_diversity(["a"], tokenizer="best")):
             with self.assertRaises(ValueError):
+                call()
+
+    def test_numbers_that_are_none(self):
+        masked = np.ma.masked_array([1.0, 2.0], mask=[True, False])
+        for call, text in (
+                (lambda: sbeam.sentence_bleu("a", "a", smooth_value="x"), "smooth_value is 'x'"),
+                (lambda: sbeam.sentence_bleu("a", "a", smooth_value=10**400), "expected a number"),
+                (lambda: sbeam.estimate({"kappa": 0.0}, [1.0]), "log_p"),
+                (lambda: sbeam.estimate(None, [1.0]), "expected a Draw"),
+                (lambda: sbeam.gumbel_topk(masked, 1), "masked array")):
+            with self.subTest(text=text), self.assertRaisesRegex(sbeam.ArgumentError, text):
                 call()
 
 

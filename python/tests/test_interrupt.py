@@ -1,4 +1,5 @@
 """Ctrl-C during a draw that would take for ever."""
+import os
 import signal
 import subprocess
 import sys
@@ -18,6 +19,21 @@ except KeyboardInterrupt:
     again = sbeam.draw(model, k=3, seed=1)
     print("interrupted", threading.active_count(), len(again[0]), flush=True)
     raise
+"""
+
+EXIT_PROGRAM = """
+import sbeam, sys, threading, time
+model = sbeam.Model(%r)
+begins = threading.Event()
+
+def work():
+    while True:
+        begins.set()
+        sbeam.draw(model, [""] * 50, k=8, max_len=5, draws=1000, seed=1)
+
+threading.Thread(target=work, daemon=True).start()
+begins.wait()
+time.sleep(float(sys.argv[1]))
 """
 
 
@@ -53,6 +69,14 @@ class Interrupts(unittest.TestCase):
 
     def test_large_steps(self):
         self.run_program("method='sample'", k=20000)
+
+    def test_exit_beside_a_thread_that_draws(self):
+        """Its last draw is ended, and nothing is said of it."""
+        program = EXIT_PROGRAM % (os.environ.get("SBEAM_GGUF") or str(MODELS / "weather.json"))
+        for seconds in "0", "0.02", "0.1", "0.2":
+            done = subprocess.run([sys.executable, "-c", program, seconds], env=environment(),
+                                  text=True, capture_output=True, timeout=60)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
 
 if __name__ == "__main__":

@@ -103,9 +103,26 @@ class States(unittest.TestCase):
                     self.draw(hash_step, np.zeros((2, 1), dtype=np.int64), inputs=2, method=method,
                               **keywords)
 
+    def test_dictionaries_of_other_classes(self):
+        def step(states, tokens):
+            self.assertIsInstance(states, collections.defaultdict)
+            logits, moved = hash_step(states["path"], tokens)
+            return logits, collections.defaultdict(list, path=moved)
+
+        start = collections.defaultdict(list, path=np.zeros((1, 1), dtype=np.int64))
+        check_paths(sbeam.sample_without_replacement(step, start, k=4, max_len=4, seed=1))
+
     def test_no_state(self):
         draw = self.draw(lambda states, tokens: (np.zeros((len(tokens), 3)), states), None)
         self.assertEqual(len({s.tokens for s in draw}), 6)
+
+    def test_numbers_without_an_axis(self):
+        for method in "sbs", "reject":
+            plain, same = (sbeam.sample_without_replacement(
+                hash_step, np.zeros((2, 1), dtype=np.int64), k=3, max_len=3, seed=1, method=method,
+                inputs=2, start_token=number(1), temperature=number(2.0), draws=number(3))
+                for number in (lambda x: x, np.array))
+            self.assertEqual(repr(plain), repr(same))
 
     def test_start(self):
         seen = []
@@ -168,6 +185,13 @@ class Refusals(unittest.TestCase):
                 (step, good, {"vocab_size": 4}, ValueError, "shape"),
                 (step, good, {"eos": 7}, ValueError, "eos"),
                 (step, good, {"inputs": 0}, ValueError, "inputs"),
+                (lambda s, t: ([[1.0, 2.0], [3.0]], s), good, {}, ValueError, "seen as an array"),
+                (step, np.zeros((2, 2)), {"inputs": 2, "method": "reject", "temperature": [1, 2, 3]},
+                 ValueError, "temperature has 3"),
+                (step, np.zeros((2, 2)), {"inputs": 2, "method": "reject", "draws": [1]},
+                 ValueError, "draws has 1"),
+                (step, np.zeros((2, 2)), {"inputs": 2, "method": "reject", "streams": [1, 2, 3]},
+                 ValueError, "streams has 3"),
                 (step, good, {"no_such": 1}, TypeError, "no_such"),
                 (None, good, {}, TypeError, "callable")):
             with self.subTest(text=text), self.assertRaisesRegex(kind, text):

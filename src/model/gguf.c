@@ -71,7 +71,8 @@ static void describe(const void *self, sb_describe_fn say, void *user)
     say_number(say, user, "weights", llama_model_n_params(m->model));
     say_number(say, user, "bytes", llama_model_size(m->model));
     say_number(say, user, "layers", (uint64_t)llama_model_n_layer(m->model));
-    say_number(say, user, "context", (uint64_t)llama_model_n_ctx_train(m->model));
+    if (gguf_longest(m) > 0)
+        say_number(say, user, "context", (uint64_t)gguf_longest(m));
     say_number(say, user, "tokens that end", (uint64_t)m->n_ends);
     say(user, "text", tokeniser_name(m->vocab));
 }
@@ -92,6 +93,23 @@ static sb_status find_ends(gguf *m, sb_error *err)
         }
     }
     return SB_OK;
+}
+
+/* Whether a token sees only those before it; llama.cpp asks models that are otherwise to say so. */
+static bool is_causal(const gguf *m)
+{
+    char name[200], key[240], text[8];
+    if (llama_model_meta_val_str(m->model, "general.architecture", name, sizeof name) < 0)
+        return true;
+    snprintf(key, sizeof key, "%s.attention.causal", name);
+    return llama_model_meta_val_str(m->model, key, text, sizeof text) < 0 ||
+           strcmp(text, "false") != 0;
+}
+
+int32_t gguf_longest(const gguf *m)
+{
+    const int32_t n = llama_model_n_ctx_train(m->model);
+    return n > 0 ? n : 0; /* a file may say 2^31 and more */
 }
 
 struct loading {
@@ -120,7 +138,7 @@ static sb_status load(gguf *m, const char *path, const char *name, sb_error *err
     m->vocab = llama_model_get_vocab(m->model);
     m->n_vocab = llama_vocab_n_tokens(m->vocab);
     if (llama_model_has_encoder(m->model) || !llama_model_has_decoder(m->model) ||
-        llama_model_is_diffusion(m->model))
+        llama_model_is_diffusion(m->model) || !is_causal(m))
         return status_fail(err, SB_ERR_FORMAT,
                            "%s: not a causal language model, the only kind of GGUF file that can "
                            "be drawn from",
@@ -157,7 +175,7 @@ static sb_status open_gguf(sb_model **model, const model_source *source, sb_erro
                                     .row_type = SB_ROW_FLOAT,
                                     .needs_input = true,
                                     .max_rows = GGUF_MOST_SEQUENCES,
-                                    .max_len = llama_model_n_ctx_train(m->model),
+                                    .max_len = gguf_longest(m),
                                     .has_threads = true};
         status = sb_model_open_custom(model, &ops, &info, m, err);
     }

@@ -26,6 +26,9 @@ typedef struct gguf {
     bool pretokenized;
 } gguf;
 
+/* The most tokens that the model was trained for, prompts included; 0: no limit. */
+int32_t gguf_longest(const gguf *m);
+
 enum { GGUF_WORDS_SIZE = 300 };
 
 /* Calls llama.cpp. What it tells its log meanwhile does not go to the terminal: the first error is

@@ -47,6 +47,8 @@ struct session {
     int32_t *heir;   /* (max_rows) by row of now: the child that takes over, -1: none */
     int32_t *unused; /* (max_rows) sequences without a row */
     int32_t n_unused;
+    bool *is_lost; /* (max_inputs) a failure has taken its prompt: it must be given again */
+    sb_error loss; /* and this was the failure */
 };
 
 /* --- opening --- */
@@ -63,6 +65,7 @@ void gguf_session_close(void *opened)
     alloc_free(s->next);
     alloc_free(s->heir);
     alloc_free(s->unused);
+    alloc_free(s->is_lost);
     alloc_free(s);
 }
 
@@ -72,11 +75,12 @@ static sb_status check_spec(const sb_session_spec *spec, sb_error *err)
         return status_fail(err, SB_ERR_ARGUMENT,
                            "a session of a GGUF model must know max_rows and max_len: its cache is "
                            "made for them");
-    if (spec->max_rows + spec->max_inputs > GGUF_MOST_SEQUENCES && spec->max_inputs > 1)
+    const int64_t n_sequences = (int64_t)spec->max_rows + spec->max_inputs;
+    if (n_sequences > GGUF_MOST_SEQUENCES && spec->max_inputs > 1)
         return status_fail(err, SB_ERR_LIMIT,
-                           "%d rows of %d inputs need %d sequences; llama.cpp has %d",
-                           (int)spec->max_rows, (int)spec->max_inputs,
-                           (int)(spec->max_rows + spec->max_inputs), GGUF_MOST_SEQUENCES);
+                           "%d rows of %d inputs need %lld sequences; llama.cpp has %d",
+                           (int)spec->max_rows, (int)spec->max_inputs, (long long)n_sequences,
+                           GGUF_MOST_SEQUENCES);
     return SB_OK;
 }
 
@@ -108,9 +112,10 @@ sb_status gguf_session_open(const void *self, const sb_session_spec *spec, void 
     s->next = alloc_array(n_rows, sizeof *s->next);
     s->heir = alloc_array(n_rows, sizeof *s->heir);
     s->unused = alloc_array(n_rows, sizeof *s->unused);
+    s->is_lost = alloc_zeroed((size_t)spec->max_inputs, sizeof *s->is_lost);
     s->batch = llama_batch_init(s->n_batch, 0, 1);
     if (s->prompt_logits == NULL || s->now == NULL || s->next == NULL || s->heir == NULL ||
-        s->unused == NULL || s->batch.token == NULL)
+        s->unused == NULL || s->is_lost == NULL || s->batch.token == NULL)
         status = status_no_memory(err);
     else
         status = source_cache_open(&s->prompts, spec->max_inputs, err);
@@ -129,7 +134,15 @@ sb_status gguf_session_open(const void *self, const sb_session_spec *spec, void 
 static void forget_all(struct session *s)
 {
     clear_rows(s);
+    for (int32_t i = 0; i < s->prompts.n; i++)
+        s->is_lost[i] = s->is_lost[i] || s->prompts.place[i] >= 0;
     source_cache_clear(&s->prompts);
+}
+
+/* Says again what took rows and prompts. */
+static sb_status tell_loss(const struct session *s, sb_error *err)
+{
+    return status_fail(err, s->loss.status, "%s", s->loss.message);
 }
 
 /* llama.cpp left the context in the middle of a call: it is not even freed. */
@@ -146,11 +159,13 @@ static sb_status reserve_prompt(struct session *s, int32_t n, sb_error *err)
         return SB_OK;
     const int32_t room = (n + PROMPT_UNIT - 1) / PROMPT_UNIT * PROMPT_UNIT;
     const sb_session_spec *const spec = &s->spec;
+    const int32_t n_sequences = spec->max_rows + (s->keeps_prompts ? spec->max_inputs : 0);
+    /* The last token of a sequence is not evaluated. */
+    const int64_t n_cells =
+        (int64_t)room * spec->max_inputs + (int64_t)spec->max_rows * (spec->max_len - 1) + 1;
     const gguf_size size = {
-        /* The last token of a sequence is not evaluated. */
-        .n_cells =
-            (int64_t)room * spec->max_inputs + (int64_t)spec->max_rows * (spec->max_len - 1) + 1,
-        .n_sequences = spec->max_rows + (s->keeps_prompts ? spec->max_inputs : 0),
+        .n_cells = n_cells > n_sequences ? n_cells : n_sequences, /* llama.cpp wants no fewer */
+        .n_sequences = n_sequences,
         .n_batch = s->n_batch,
         .threads = spec->threads > 0 ? spec->threads : 1,
     };
@@ -158,12 +173,14 @@ static sb_status reserve_prompt(struct session *s, int32_t n, sb_error *err)
     bool is_whole = true;
     sb_status status = gguf_context_make(s->model, &size, &context, err);
     if (status == SB_OK && s->context != NULL)
-        status = gguf_context_move(s->context, context, &is_whole, err);
+        status = gguf_context_move(s->context, context, &is_whole, &s->loss);
     if (!is_whole) {
         lose_context(s);
-        return status;
+        return tell_loss(s, err);
     }
     if (status != SB_OK) {
+        if (context != NULL) /* it was made, and the cells could not be moved */
+            tell_loss(s, err);
         gguf_context_free(context);
         return status;
     }
@@ -192,16 +209,15 @@ static void push_token(struct session *s, int32_t token, int32_t position, int32
 static sb_status run_batch(struct session *s, sb_error *err)
 {
     bool is_whole;
-    const sb_status status = gguf_context_decode(s->context, s->batch, &is_whole, err);
-    if (status == SB_OK)
+    if (gguf_context_decode(s->context, s->batch, &is_whole, &s->loss) == SB_OK)
         return SB_OK;
-    if (!is_whole) {
+    if (is_whole) {
+        forget_all(s);
+        llama_memory_clear(s->memory, true);
+    } else {
         lose_context(s);
-        return status;
     }
-    forget_all(s);
-    llama_memory_clear(s->memory, true);
-    return status;
+    return tell_loss(s, err);
 }
 
 /* The scores after token i of the batch. All tokens that end are one leaf: their probabilities are
@@ -271,7 +287,7 @@ static void drop_rows_of(struct session *s, int32_t input)
 static sb_status begin_tokens(struct session *s, int32_t input, const int32_t *ids, int32_t n,
                               sb_error *err)
 {
-    const int32_t trained = llama_model_n_ctx_train(s->model->model);
+    const int32_t trained = gguf_longest(s->model);
     if (trained > 0 && (int64_t)n + s->spec.max_len - 1 > trained)
         return status_fail(err, SB_ERR_INPUT,
                            "a prompt of %d tokens and %d more need a context of %lld; the model's "
@@ -282,6 +298,7 @@ static sb_status begin_tokens(struct session *s, int32_t input, const int32_t *i
     drop_rows_of(s, input);
     sb_status status = reserve_prompt(s, n, err);
     bool is_new = false;
+    s->is_lost[input] = false;
     if (status == SB_OK)
         status = source_cache_begin(&s->prompts, input, ids, n, &is_new, err);
     if (status == SB_OK && is_new && s->keeps_prompts)
@@ -327,24 +344,42 @@ static sb_status start_row(struct session *s, int32_t i, int32_t input, float *r
     return SB_OK;
 }
 
+/* All rows go, those of a step that failed in its middle included. */
+static void drop_rows(struct session *s)
+{
+    for (int32_t i = 0; i < s->spec.max_rows && s->context != NULL; i++)
+        llama_memory_seq_rm(s->memory, i, -1, -1);
+    clear_rows(s);
+}
+
 /* Finds the heirs of the rows, and removes the rows that have none. */
 static sb_status choose_heirs(struct session *s, int32_t n_rows, const int32_t *parent,
                               sb_error *err)
 {
     for (int32_t r = 0; r < s->n_now; r++)
         s->heir[r] = -1;
-    for (int32_t i = n_rows; i > 0; i--)
-        if (parent[i - 1] >= 0)
-            s->heir[parent[i - 1]] = i - 1;
-    for (int32_t r = 0; r < s->n_now; r++) {
-        const bool is_gone = s->now[r].sequence < 0;
-        if (is_gone && s->heir[r] >= 0)
+    for (int32_t i = n_rows; i > 0; i--) {
+        const int32_t r = parent[i - 1];
+        if (r >= s->n_now)
+            return tell_loss(s, err);
+        if (r >= 0 && s->now[r].sequence < 0)
             return status_fail(err, SB_ERR_STATE,
-                               "row %d goes on from an input that has begun anew", (int)s->heir[r]);
-        if (!is_gone && s->heir[r] < 0)
-            free_sequence(s, s->now[r].sequence);
+                               "row %d goes on from an input that has begun anew", (int)i - 1);
+        if (r >= 0)
+            s->heir[r] = i - 1;
     }
+    for (int32_t r = 0; r < s->n_now; r++)
+        if (s->now[r].sequence >= 0 && s->heir[r] < 0)
+            free_sequence(s, s->now[r].sequence);
     return SB_OK;
+}
+
+/* Gives an input that has not begun the empty prompt. */
+static sb_status make_sure_of_prompt(struct session *s, int32_t input, sb_error *err)
+{
+    if (s->is_lost[input])
+        return tell_loss(s, err);
+    return s->prompts.place[input] >= 0 ? SB_OK : gguf_session_begin(s, input, "", 0, err);
 }
 
 /* Row i continues a row: its sequence is the parent's, or a copy. */
@@ -370,16 +405,18 @@ sb_status gguf_session_step(void *opened, int32_t n_rows, const int32_t *parent,
         return status_fail(err, SB_ERR_LIMIT, "%d rows at once; the session was opened for %d",
                            (int)n_rows, (int)s->spec.max_rows);
     for (int32_t i = 0; status == SB_OK && i < n_rows; i++)
-        if (parent[i] < 0 && s->prompts.place[input[i]] < 0)
-            status = gguf_session_begin(s, input[i], "", 0, err);
+        if (parent[i] < 0)
+            status = make_sure_of_prompt(s, input[i], err);
     if (status == SB_OK)
         status = choose_heirs(s, n_rows, parent, err);
     /* First rows come first: where they are evaluated, the batch is theirs. */
     for (int32_t i = 0; status == SB_OK && i < n_rows; i++)
         if (parent[i] < 0)
             status = start_row(s, i, input[i], row + (size_t)i * n_vocab, err);
-    if (status != SB_OK)
+    if (status != SB_OK) {
+        drop_rows(s);
         return status;
+    }
     s->batch.n_tokens = 0;
     for (int32_t i = 0; i < n_rows; i++)
         if (parent[i] >= 0)

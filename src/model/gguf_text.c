@@ -46,7 +46,7 @@ static void call_tokeniser(void *argument)
     t->n = llama_tokenize(t->vocab, t->text, t->size, t->ids, t->room, t->is_whole, true);
 }
 
-/* Tokenises text that is known to be UTF-8; is_whole: with what the model puts around a text. */
+/* Tokenises text that is known to be UTF-8; is_whole: with what the model puts before a text. */
 static sb_status tokenise(const gguf *m, const char *text, size_t size, bool is_whole,
                           int32_t **ids, int32_t *n_ids, sb_error *err)
 {
@@ -70,6 +70,10 @@ static sb_status tokenise(const gguf *m, const char *text, size_t size, bool is_
         return status_fail(err, SB_ERR_INPUT, "llama.cpp cannot tokenise this text%s%s",
                            words[0] != '\0' ? ": " : "", words);
     }
+    /* An output goes on from the prompt, so what some models put after a text is left out. */
+    if (is_whole && t.n > 0 && llama_vocab_get_add_eos(m->vocab) &&
+        t.ids[t.n - 1] == llama_vocab_eos(m->vocab))
+        t.n--;
     *ids = t.ids;
     *n_ids = t.n;
     return SB_OK;

@@ -43,6 +43,8 @@ else
         "gguf: text is cut before a stop string"
     run "$sbeam" draw -m "$gguf" -k 2 --max-len 3 --seed 1 ''
     exits 0 "gguf: the empty prompt"
+    feed "Tom\n$(printf 'Lily went to the park. %.0s' {1..30})\n" "$sbeam" draw -m "$gguf" -k 2 --max-len 3 --seed 1
+    exits 0 "gguf: a long prompt after a short one, and not a word of it"
     run "$sbeam" draw -m "$gguf" -k 2 --max-len 512 'Once upon a time'
     exits 1 "gguf: a context that is too small"
     says 'input 0: a prompt of .* tokens and 512 more need a context of .*; the model.s is 512, so lower max-len' \
