@@ -264,17 +264,14 @@ static int draw_all(const draw_request *request, options *parsed, const sb_model
                                 .term = terminal_look()};
     draw_gather_settings(&work.writer);
     const uint64_t per_input = parsed->n_temperatures * request->plan.n_draws;
-    const uint64_t n_draws = work.from == FROM_LINES       ? 0 /* not known */
+    progress_open(&work.bar, work.from == FROM_LINES       ? 0
                              : work.from == FROM_ARGUMENTS ? per_input * (uint64_t)parsed->n_args
-                                                           : per_input;
-    progress_open(&work.bar, n_draws);
+                                                           : per_input);
     sb_cache_stats cached = {0};
     sb_plan plan = request->plan;
     plan.cache_stats = &cached;
     if (work.from == FROM_LINES && !request->has_batch && isatty(STDIN_FILENO))
         plan.batch = plan.threads = 1; /* somebody types, and waits for the answer to each line */
-    if (n_draws > 0 && n_draws < (uint64_t)plan.batch)
-        plan.batch = (int32_t)n_draws; /* a model makes room for a whole batch */
     const sb_pipe pipe = {&work, give_input, take_result, free_input};
     sb_error err;
     const sb_status status = sb_draw_all(model, &parsed->config, &plan, &pipe, &err);

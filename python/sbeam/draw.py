@@ -132,8 +132,6 @@ def _draw_from(model: Model, inputs: Any, config: Config, plan: s.sb_plan, ban: 
         texts = [b""]
     else:
         texts = [to_bytes(text, "an input") for text in to_list(inputs, "inputs")]
-    n_draws = len(texts) * plan.n_temperatures * plan.n_draws
-    plan.batch = max(1, min(plan.batch, n_draws))  # a model makes room for a whole batch
     return _Work(model, texts, _number_inputs(streams, len(texts)), config, plan, stops).run()
 
 

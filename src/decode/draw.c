@@ -85,6 +85,15 @@ bool pool_take(struct pool *pool, bool may_wait, struct work *work)
     return taken;
 }
 
+bool pool_is_empty(struct pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    const bool has_more = pool->current != NULL && pool->next_of_input < pool->jobs_per_input;
+    const bool is_empty = pool->status != SB_OK || (pool->at_end && !has_more);
+    pthread_mutex_unlock(&pool->lock);
+    return is_empty;
+}
+
 void pool_hand_over(struct pool *pool, uint64_t number)
 {
     pthread_mutex_lock(&pool->lock);

@@ -41,15 +41,11 @@ sb_status sb_draw_batch(const sb_model *model, const sb_input *inputs, size_t n_
     if (plan == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "sb_draw_batch: a plan expected");
     const size_t n_temperatures = plan->temperatures != NULL ? plan->n_temperatures : 1;
-    const size_t n_results = n_inputs * n_temperatures * plan->n_draws;
-    for (size_t i = 0; i < n_results; i++)
+    for (size_t i = 0; i < n_inputs * n_temperatures * plan->n_draws; i++)
         result_clear(results[i]);
-    sb_plan fitted = *plan;
-    if (n_results > 0 && plan->batch > 0 && n_results < (size_t)plan->batch)
-        fitted.batch = (int32_t)n_results; /* a model makes room for a whole batch */
     struct list list = {inputs, n_inputs, 0, results, 0};
     const sb_pipe pipe = {&list, give_input, keep_result, NULL};
-    const sb_status status = sb_draw_all(model, config, &fitted, &pipe, err);
+    const sb_status status = sb_draw_all(model, config, plan, &pipe, err);
     for (size_t i = 0; status != SB_OK && i < list.next_result; i++)
         result_clear(results[i]);
     return status;

@@ -54,6 +54,8 @@ struct work {
 
 /* The next job. Waits for room in the ring only when the caller has nothing else to do. */
 bool pool_take(struct pool *pool, bool may_wait, struct work *work);
+/* Whether there will be no further job. */
+bool pool_is_empty(struct pool *pool);
 /* Where the result of a job goes, before it is handed over. */
 sb_result *pool_result(struct pool *pool, const struct work *work);
 /* Marks a job as ready and hands over what is ready at the head of the ring. */

@@ -11,7 +11,8 @@ struct worker {
     struct pool *pool;
     sb_session *session;
     sb_decoder *decoder;
-    struct work *work; /* (batch) by slot; no reading: the slot is free */
+    struct work *work;  /* (batch) by slot; no reading: the slot is free */
+    struct work *first; /* (batch) the jobs that it begins with */
     int32_t n_active;
     void *rows;
     size_t rows_size;           /* bytes */
@@ -52,7 +53,8 @@ static int32_t stop_window(const sb_model *model, const sb_config *config)
     return longest < INT32_MAX / 2 ? (int32_t)longest + 1 : 0;
 }
 
-static sb_status open_worker(struct worker *worker, sb_error *err)
+/* What can be refused before an input is asked for. */
+static sb_status open_decoder(struct worker *worker, sb_error *err)
 {
     const struct pool *const pool = worker->pool;
     const sb_model_info *const info = sb_model_get_info(pool->model);
@@ -70,12 +72,23 @@ static sb_status open_worker(struct worker *worker, sb_error *err)
     sb_config config = *pool->config;
     config.max_len = pool->session_spec.max_len;
     worker->work = alloc_zeroed((size_t)pool->batch, sizeof *worker->work);
-    if (worker->work == NULL)
+    worker->first = alloc_array((size_t)pool->batch, sizeof *worker->first);
+    if (worker->work == NULL || worker->first == NULL)
         return status_no_memory(err);
-    /* The decoder first: it can say in the user's words what is too much for the model. */
-    sb_status status = sb_decoder_open(&worker->decoder, &spec, &config, err);
-    if (status == SB_OK)
-        status = sb_session_open(&worker->session, pool->model, &pool->session_spec, err);
+    return sb_decoder_open(&worker->decoder, &spec, &config, err);
+}
+
+/* Opens the session once the first jobs are known: a model makes room for all that it is told of,
+ * so it is not told of a whole batch where these are all that there will be. */
+static sb_status open_session(struct worker *worker, int32_t n_first, sb_error *err)
+{
+    struct pool *const pool = worker->pool;
+    sb_session_spec spec = pool->session_spec;
+    if (pool_is_empty(pool)) {
+        spec.max_rows = spec.max_rows / pool->batch * n_first;
+        spec.max_inputs = n_first;
+    }
+    sb_status status = sb_session_open(&worker->session, pool->model, &spec, err);
     if (status == SB_OK && pool->cache != NULL)
         status = cached_steps_open(&worker->cached, pool->cache, pool->model, worker->session,
                                    pool->batch, err);
@@ -88,15 +101,25 @@ static void close_worker(struct worker *worker)
     cached_steps_close(&worker->cached);
     sb_session_close(worker->session);
     alloc_free(worker->work);
+    alloc_free(worker->first);
     alloc_free(worker->rows);
 }
 
-/* Starts a job in a slot. */
+static sb_status check_interrupt(const struct pool *pool, sb_error *err)
+{
+    if (!interrupt_is_raised(pool->plan.interrupt))
+        return SB_OK;
+    return status_fail(err, SB_ERR_STOPPED, "interrupted");
+}
+
+/* Starts a job in a slot. That may take long, too: sources are encoded. */
 static sb_status begin(struct worker *worker, const struct work *work, sb_error *err)
 {
     const sb_input *const input = &work->reading->input;
     int32_t slot;
-    sb_status status = sb_decoder_add(worker->decoder, &work->job, &slot, err);
+    sb_status status = check_interrupt(worker->pool, err);
+    if (status == SB_OK)
+        status = sb_decoder_add(worker->decoder, &work->job, &slot, err);
     if (status != SB_OK)
         return status;
     sb_error reason = {SB_OK, ""};
@@ -161,13 +184,6 @@ static void refuse_all(struct worker *worker, const sb_error *reason)
             pool_refuse(worker->pool, &worker->work[slot], reason);
 }
 
-static sb_status check_interrupt(const struct pool *pool, sb_error *err)
-{
-    if (!interrupt_is_raised(pool->plan.interrupt))
-        return SB_OK;
-    return status_fail(err, SB_ERR_STOPPED, "interrupted");
-}
-
 /* Works until there are no more jobs. What fails before a job is begun is returned, and so is an
  * interrupt; after that it belongs to the job. Whoever waits for room in the ring, or for a row
  * that is being computed, waits for a worker within its step, which goes on to its end: so an
@@ -175,15 +191,21 @@ static sb_status check_interrupt(const struct pool *pool, sb_error *err)
 static sb_status work_on(struct worker *worker, sb_error *err)
 {
     struct pool *const pool = worker->pool;
-    sb_status status = open_worker(worker, err);
+    int32_t n_first = 0;
+    sb_status status = open_decoder(worker, err);
+    while (status == SB_OK && n_first < pool->batch &&
+           pool_take(pool, n_first == 0, &worker->first[n_first]))
+        n_first++;
+    if (n_first == 0)
+        return status;
+    status = open_session(worker, n_first, err);
+    for (int32_t i = 0; i < n_first && status == SB_OK; i++)
+        status = begin(worker, &worker->first[i], err);
     while (status == SB_OK) {
         struct work work;
         while (status == SB_OK && worker->n_active < pool->batch &&
-               pool_take(pool, worker->n_active == 0, &work)) {
-            status = begin(worker, &work, err); /* it may take long, too: sources are encoded */
-            if (status == SB_OK)
-                status = check_interrupt(pool, err);
-        }
+               pool_take(pool, worker->n_active == 0, &work))
+            status = begin(worker, &work, err);
         if (status == SB_OK && worker->n_active > 0)
             status = check_interrupt(pool, err);
         if (status != SB_OK || worker->n_active == 0)
