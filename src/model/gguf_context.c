@@ -54,7 +54,12 @@ sb_status gguf_context_make(const gguf *m, const gguf_size *size, struct llama_c
 {
     const double gib = 1024.0 * 1024.0 * 1024.0;
     const double bytes = cache_bytes(m, size->n_cells);
-    if (size->n_cells > INT32_MAX / 2 || bytes > machine_bytes())
+    if (size->n_cells > INT32_MAX / 2)
+        return status_fail(err, SB_ERR_LIMIT,
+                           "the rows and their prompts need a cache of %lld cells, more than "
+                           "llama.cpp can number; lower k, max-len or batch",
+                           (long long)size->n_cells);
+    if (bytes > machine_bytes())
         return status_fail(err, SB_ERR_LIMIT,
                            "the rows and their prompts need a cache of %lld cells, about %.1f GiB, "
                            "and this machine has %.1f GiB; lower k, max-len or batch",

@@ -303,6 +303,8 @@ static sb_status begin_tokens(struct session *s, int32_t input, const int32_t *i
         status = source_cache_begin(&s->prompts, input, ids, n, &is_new, err);
     if (status == SB_OK && is_new && s->keeps_prompts)
         status = evaluate_prompt(s, s->prompts.place[input], err);
+    if (status != SB_OK && s->prompts.place[input] >= 0 && is_new)
+        source_cache_forget(&s->prompts, input); /* its logits are not there */
     return status;
 }
 
