@@ -73,7 +73,8 @@ sb_status gguf_context_make(const gguf *m, const gguf_size *size, struct llama_c
     params->kv_unified = true;
     params->no_perf = true;
     /* In half precision, and by flash attention, what a row computes depends on the rows beside it:
-     * its log-probabilities change by 2e-2. In single precision they change by 1e-5. */
+     * its log-probabilities change by 2e-2. In single precision they change by 1e-5 where the
+     * weights are in single precision, too, and by 1e-3 where they are in half. */
     params->type_k = params->type_v = GGML_TYPE_F32;
     params->flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
     char words[GGUF_WORDS_SIZE];
