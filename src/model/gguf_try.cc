@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <mutex>
 #include <stdexcept>
 
 #include "model/gguf.h"
@@ -16,7 +15,6 @@ namespace
 {
 
 thread_local char *current; /* the words of the call under way in this thread, or null */
-std::once_flag listening;
 ggml_log_callback host_log;
 void *host_log_user;
 ggml_abort_callback_t host_abort;
@@ -50,11 +48,12 @@ void on_abort(const char *message)
         std::fprintf(stderr, "%s\n", message); /* the process ends, and this is why */
 }
 
-void listen()
+bool listen()
 {
     llama_log_get(&host_log, &host_log_user);
     llama_log_set(on_log, nullptr);
     host_abort = ggml_set_abort_callback(on_abort);
+    return true;
 }
 
 } // namespace
@@ -64,7 +63,8 @@ extern "C" bool gguf_try(void (*work)(void *argument), void *argument, char word
     bool is_whole = true;
     words[0] = '\0';
     try {
-        std::call_once(listening, listen);
+        static const bool is_listening = listen(); /* once, whatever the threads */
+        (void)is_listening;
         current = words;
         work(argument);
     } catch (const std::exception &problem) {
