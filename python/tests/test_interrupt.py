@@ -9,7 +9,8 @@ import unittest
 from support import MODELS, environment
 
 PROGRAM = """
-import sbeam, threading, time
+import sbeam, signal, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 model = %r
 try:
     print("begins", flush=True)
