@@ -1,4 +1,6 @@
 """Parallel text as ids, in batches of sentences of like length."""
+import random
+
 import torch
 
 from fconv import BOS, EOS, PAD
@@ -6,19 +8,33 @@ from fconv import BOS, EOS, PAD
 LONGEST = 60  # pieces; longer sentences are cut
 
 
-def load(pieces, prefix):
-    """Pairs (source ids, target ids), each with EOS, of prefix.en and prefix.fr."""
-    def sentences(path):
-        with open(path, encoding='utf-8') as lines:
-            return [pieces.EncodeAsIds(line.rstrip('\n'))[:LONGEST] for line in lines]
-    pairs = zip(sentences(prefix + '.en'), sentences(prefix + '.fr'))
+def read(prefix):
+    """Pairs of lines of prefix.en and prefix.fr."""
+    def lines(path):
+        with open(path, encoding='utf-8') as file:
+            return [line.rstrip('\n') for line in file]
+    return list(zip(lines(prefix + '.en'), lines(prefix + '.fr')))
+
+
+def encode(pieces, lines, sampling=0.0):
+    """Pairs (source ids, target ids), each with EOS.
+
+    With sampling > 0 half of the sources are split at random (Kudo 2018, subword regularisation), so that
+    the encoder often sees short pieces and single letters, of which rare names are made. Targets are
+    always split in the best way: a model that learned several ways to spell a text would draw all of them.
+    """
+    def source_ids(line):
+        if sampling > 0 and random.random() < 0.5:
+            return pieces.SampleEncodeAsIds(line, -1, sampling)
+        return pieces.EncodeAsIds(line)
+    pairs = [(source_ids(source)[:LONGEST], pieces.EncodeAsIds(target)[:LONGEST]) for source, target in lines]
     return [(source + [EOS], target + [EOS]) for source, target in pairs if source and target]
 
 
-def batches(pairs, max_tokens, random):
+def batches(pairs, max_tokens, generator):
     """Lists of indices, in random order: sorted by length first, so that a batch has little padding."""
     order = list(range(len(pairs)))
-    random.shuffle(order)
+    generator.shuffle(order)
     order.sort(key=lambda i: (len(pairs[i][1]), len(pairs[i][0])))
     cut, batch, longest = [], [], 0
     for i in order:
@@ -28,7 +44,7 @@ def batches(pairs, max_tokens, random):
             batch, longest = [], max(map(len, pairs[i]))
         batch.append(i)
     cut.append(batch)
-    random.shuffle(cut)
+    generator.shuffle(cut)
     return cut
 
 

@@ -5,6 +5,7 @@ norm and reordering the convolutions. Shapes: b sentences, s source and t target
 """
 import math
 
+import numpy
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -13,11 +14,23 @@ PAD, BOS, EOS, UNK = 0, 1, 2, 3  # as spm_train was told (see README.md)
 SQRT_HALF = math.sqrt(0.5)  # keeps the variance of a sum of two
 
 
+noise = numpy.random.Generator(numpy.random.SFC64(1))
+
+
+def dropout(x, p, training):
+    """As F.dropout, with p rounded to 1/256: random bytes are ten times faster than torch's on a CPU."""
+    threshold = round(256 * p)
+    if not training or threshold == 0:
+        return x
+    keep = torch.frombuffer(bytearray(noise.bytes(x.numel())), dtype=torch.uint8).view(x.shape) >= threshold
+    return x * (keep * (256 / (256 - threshold))).to(x.dtype)
+
+
 def normed(module, deviation, **norm):
     """Weight norm on a fresh layer, whose initial deviation keeps the variance of activations."""
     nn.init.normal_(module.weight, 0, deviation)
     nn.init.zeros_(module.bias)
-    return nn.utils.weight_norm(module, **norm)
+    return nn.utils.parametrizations.weight_norm(module, **norm)
 
 
 def linear(n_in, n_out, keep=1.0):
@@ -71,34 +84,40 @@ class FConv(nn.Module):
         self.bias = nn.Parameter(torch.zeros(vocab))
 
     def drop(self, x):
-        return F.dropout(x, self.dropout, self.training)
+        return dropout(x, self.dropout, self.training)
 
-    def gated(self, layer, x, padding):
-        """(b, d, n) -> (b, d, n): convolution over a padded window, gated linear unit."""
-        return F.glu(layer.conv(F.pad(self.drop(x), padding)), 1)
+    def gated(self, layer, x, before):
+        """(b, n, d) -> (b, n, d): convolution over a padded window, gated linear unit.
+
+        One product of the windows laid side by side: on a CPU faster than a convolution.
+        """
+        n, conv = x.size(1), layer.conv
+        x = F.pad(self.drop(x), (0, 0, before, self.kernel - 1 - before))
+        windows = torch.cat([x[:, i:i + n] for i in range(self.kernel)], 2)
+        return F.glu(F.linear(windows, conv.weight.transpose(1, 2).flatten(1), conv.bias), 2)
 
     def encode(self, source):
         """(b, s) ids -> keys (b, s, d), values (b, s, d), is_pad (b, s)"""
         half, is_pad = self.encoder, source == PAD
         embedded = self.drop(half.embed(source))
-        x = half.input(embedded).masked_fill(is_pad.unsqueeze(2), 0).transpose(1, 2)
+        x = half.input(embedded).masked_fill(is_pad.unsqueeze(2), 0)
         for layer in half.layers:
-            x = (self.gated(layer, x, (self.kernel // 2, self.kernel // 2)) + x) * SQRT_HALF
-            x = x.masked_fill(is_pad.unsqueeze(1), 0)
-        keys = half.output(x.transpose(1, 2))
+            x = (self.gated(layer, x, self.kernel // 2) + x) * SQRT_HALF
+            x = x.masked_fill(is_pad.unsqueeze(2), 0)
+        keys = half.output(x)
         return keys, (keys + embedded) * SQRT_HALF, is_pad
 
     def decode(self, target, encoded):
         """(b, t) ids, each the token before the one predicted -> logits (b, t, vocab)"""
         half, (keys, values, is_pad) = self.decoder, encoded
         embedded = self.drop(half.embed(target))
-        x = half.input(embedded).transpose(1, 2)
+        x = half.input(embedded)
         # Attention averages s vectors: the root of s restores the variance.
         scale = (~is_pad).sum(1).float().sqrt().view(-1, 1, 1)
         for layer in half.layers:
-            h = self.gated(layer, x, (self.kernel - 1, 0)).transpose(1, 2)
+            h = self.gated(layer, x, self.kernel - 1)
             query = (layer.query(h) + embedded) * SQRT_HALF
             weights = torch.bmm(query, keys.transpose(1, 2)).masked_fill(is_pad.unsqueeze(1), -1e9).softmax(2)
             h = (h + layer.context(torch.bmm(weights, values) * scale)) * SQRT_HALF
-            x = (h.transpose(1, 2) + x) * SQRT_HALF
-        return F.linear(self.drop(half.output(x.transpose(1, 2))), half.tokens.weight, self.bias)
+            x = (h + x) * SQRT_HALF
+        return F.linear(self.drop(half.output(x)), half.tokens.weight, self.bias)

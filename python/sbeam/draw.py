@@ -42,7 +42,8 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
     draws        independent draws for each input and temperature
     stop         strings that end a sequence; its text is cut before them, its tokens are kept
     ban          tokens of probability zero, by text or by id
-    threads, batch, cache (MB)   how to work; they do not change what is drawn
+    threads, batch, cache (MB)   how to work; they do not change what is drawn, but for the
+                 rounding of GGUF models
     streams      the numbers of the inputs, on which their noise depends: a list, or the first of
                  them; default 0, 1, ...
 
