@@ -1,0 +1,43 @@
+# shellcheck shell=bash
+# Says where scripts/setup puts llama.cpp and PyTorch, which are not part of the repository, so that the other
+# scripts find them. Read with `source`.
+# shellcheck disable=SC2034
+
+cache=~/.cache
+cache=${SBEAM_CACHE:-${XDG_CACHE_HOME:-$cache}/sbeam}
+[[ $cache = /* ]] || cache=$PWD/$cache
+
+# --- PyTorch: a virtual environment ---
+
+torch_version=2.13.0
+torch_venv=$cache/torch-$torch_version
+
+# --- llama.cpp: libraries and headers ---
+
+# The source comes from one of two packages. Each is another version of llama.cpp, and has a folder of its own.
+llama_pypi_version=0.3.36 # of llama-cpp-python, on PyPI
+llama_pypi_sha256=832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e
+llama_npm_version=3.22.1 # of node-llama-cpp, on npm
+
+# The library is built for a kind of processor and not for the one at hand, so that equal names mean equal code
+# and equal numbers. A processor that lacks AVX2 gets a library of another name.
+llama_cpu=$(uname -m)
+llama_avx2=OFF
+if [ "$llama_cpu" = x86_64 ]; then
+    flags=" $(sed -n '/^flags/{p;q}' /proc/cpuinfo 2>/dev/null) "
+    if [[ $flags = *' avx2 '* && $flags = *' fma '* && $flags = *' f16c '* && $flags = *' bmi2 '* ]]; then
+        llama_cpu=x86_64-avx2
+        llama_avx2=ON
+    fi
+fi
+llama_pypi=$cache/llama-pypi-$llama_pypi_version-$llama_cpu
+llama_npm=$cache/llama-npm-$llama_npm_version-$llama_cpu
+
+# Prints the folder of the llama.cpp that setup built; fails if there is none.
+llama_built() {
+    local folder
+    for folder in "$llama_pypi" "$llama_npm"; do
+        [ -e "$folder" ] && echo "$folder" && return
+    done
+    return 1
+}
