@@ -45,14 +45,14 @@ typedef struct sb_decoder_spec {
     /* Optional. Returns whether the child `token` of row `row` of the last rows is a leaf. */
     bool (*is_leaf)(void *user, int32_t row, int32_t token);
     /* Optional; required if the config has stop strings. Returns 1 if a sequence ends here because
-     * of its text, 0 if not, and -1 if memory is short. */
+     * of its text, 0 if not, and -1 if memory is short (then the step fails with SB_ERR_MEMORY). */
     int (*is_stop)(void *user, const int32_t *tokens, int32_t n_tokens);
 } sb_decoder_spec;
 
 /* Names one draw. Its noise is a function of (config.seed, stream, draw) and of the node. */
 typedef struct sb_job {
     uint64_t stream, draw; /* the number of the input, and of the draw from it */
-    double temperature;    /* 0: that of the config */
+    double temperature;    /* with the bounds of config.temperature, or 0: that of the config */
 } sb_job;
 
 /* One entry of a slot's beam. */
@@ -68,7 +68,7 @@ typedef struct sb_beam_entry {
 } sb_beam_entry;
 
 /* Opens a decoder. On success *decoder is the caller's to close. spec and config are copied, with
- * the list of banned tokens; the decoder does not look at the stop strings, only is_stop does.
+ * the list of banned tokens. The stop strings are not copied, because only is_stop uses them.
  *
  * A slot asks for at most k rows at once (k + 1 with kappa). `reject` asks for up to max(k, 4096)
  * rows, or up to max_rows if that is less. `explicit` asks for a whole level of the tree, and is

@@ -86,7 +86,8 @@ typedef int (*sb_source_fn)(void *user, sb_input *input, sb_error *err);
 typedef int (*sb_sink_fn)(void *user, const sb_input *input, const sb_result *result,
                           sb_error *err);
 
-/* The caller's functions for sb_draw_all. No two calls of them overlap, whatever the threads. */
+/* The caller's functions for sb_draw_all. Two calls of them never overlap, for any number of
+ * threads. */
 typedef struct sb_pipe {
     void *user; /* passed to the three functions; the caller's */
     sb_source_fn source;
