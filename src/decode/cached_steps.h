@@ -33,8 +33,8 @@ struct cached_steps {
     double seconds;               /* time spent computing them */
 };
 
-/* Opens. The data_size of the cache must be cached_steps_data_size. cache, model and session stay
- * the caller's. On failure there is nothing to close. */
+/* Prepares *steps. The data_size of the cache must be cached_steps_data_size. cache, model and
+ * session stay the caller's. On failure there is nothing to close. */
 sb_status cached_steps_open(struct cached_steps *steps, struct row_cache *cache,
                             const sb_model *model, sb_session *session, int32_t max_inputs,
                             sb_error *err);

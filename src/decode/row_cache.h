@@ -39,8 +39,8 @@ void row_cache_claim(struct row_cache *cache, size_t n, const struct noise_node 
                      struct claim *claims);
 /* Returns the data of a claim that is not CLAIM_ALONE. */
 char *row_cache_data(const struct claim *claim);
-/* Turns each CLAIM_OWN into CLAIM_READY, and wakes the threads that wait for it. If `failed`, turns
- * it into CLAIM_ALONE, and so do the claims that wait for it. */
+/* Turns each CLAIM_OWN into CLAIM_READY; if `failed`, turns it and all claims that wait for it into
+ * CLAIM_ALONE. Wakes the threads that wait. */
 void row_cache_publish(struct row_cache *cache, size_t n, struct claim *claims, bool failed);
 /* Waits until each CLAIM_AWAITED has become CLAIM_READY or CLAIM_ALONE. */
 void row_cache_wait(struct row_cache *cache, size_t n, struct claim *claims);
