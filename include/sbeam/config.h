@@ -2,7 +2,7 @@
  *
  * sb_config_default fills the struct with defaults. sb_config_check names the first field that is
  * out of range or that the method refuses. sb_config_option lists the same settings by name, with
- * type, default, bounds and help: the command line, the manual and the bindings use that table. */
+ * type, default, bounds and help: the command line and the bindings use that table. */
 #ifndef SBEAM_CONFIG_H
 #define SBEAM_CONFIG_H
 

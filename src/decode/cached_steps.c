@@ -175,8 +175,7 @@ static sb_status gather(struct cached_steps *steps, const struct request *reques
         if (claims[i].kind == CLAIM_READY)
             copy_out(steps, request, (size_t)i);
         else
-            steps->missing[n_left++] =
-                i; /* the claim that computed it failed, and reports its own error */
+            steps->missing[n_left++] = i; /* the claim that computed it failed */
     }
     return status == SB_OK ? evaluate(steps, request, n_left, err) : status;
 }

@@ -18,15 +18,13 @@ struct cached_steps {
     struct row_cache *cache; /* shared with other threads */
     const sb_model *model;
     sb_session *session;
-    size_t row_size, state_size; /* bytes; the data in the cache is a row followed by its state */
-    struct noise_node *roots;    /* (max_inputs) the hash of each input's text */
-    struct noise_node *now,
-        *next; /* (n_rows) the hashes of the prefixes of the last step and of this step */
-    char *states,
-        *next_states;      /* (n_rows, state_size) the states of the last step and of this step */
-    struct claim *claims;  /* (n_rows) */
-    int32_t *missing;      /* (n_rows) indices of the rows that must be computed */
-    char *fresh, *parents; /* the rows, and the states of their parents, in one call of the model */
+    size_t row_size, state_size;   /* bytes; the cache has a row followed by its state */
+    struct noise_node *roots;      /* (max_inputs) the hash of each input's text */
+    struct noise_node *now, *next; /* (n_rows) the prefixes of the last step, and of this step */
+    char *states, *next_states;    /* (n_rows, state_size) of the last step, and of this step */
+    struct claim *claims;          /* (n_rows) */
+    int32_t *missing;              /* (n_rows) indices of the rows that must be computed */
+    char *fresh, *parents;         /* one call of the model: the rows, and their parents' states */
     size_t now_capacity, next_capacity, state_capacity, next_state_capacity, claim_capacity,
         missing_capacity;
     uint64_t n_rows, n_evaluated; /* rows asked for and rows computed so far */

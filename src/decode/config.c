@@ -230,7 +230,8 @@ sb_status sb_config_check(const sb_config *config, sb_error *err)
                            "groups is %d; expected a divisor of k, which is %d", config->groups,
                            config->k);
     if ((config->n_ban > 0 && config->ban == NULL) || (config->n_stop > 0 && config->stop == NULL))
-        return status_fail(err, SB_ERR_ARGUMENT, "ban or stop is NULL, but its count is not 0");
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "ban or stop has a count but no list: the pointer is NULL");
     for (size_t i = 0; i < config->n_stop; i++)
         if (config->stop[i] == NULL || config->stop[i][0] == '\0')
             return status_fail(err, SB_ERR_ARGUMENT,

@@ -70,8 +70,7 @@ struct slot {
     size_t n_wanted, wanted_capacity;
     int32_t first_row, previous_first_row; /* where its rows begin in the rows of the decoder */
     uint64_t model_rows;
-    struct logspace_total
-        pruned;     /* mass that was left off the beam; only for methods that use merge.h */
+    struct logspace_total pruned; /* mass left off the beam; only for methods that use merge.h */
     uint64_t count; /* so far: nodes made (explicit) or entries finished (beam, finished leave) */
     /* only for reject */
     struct beam found;

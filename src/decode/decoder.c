@@ -161,12 +161,11 @@ static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config
                            "the config has stop strings, but is_stop is NULL; expected a function, "
                            "because the decoder itself has no text");
     if (spec->max_rows > 0 && config->method == SB_METHOD_EXPLICIT)
-        return status_fail(
-            err, SB_ERR_LIMIT,
-            "method explicit needs a whole level of the tree at once, but a draw from "
-            "this model has at most %d rows; use method sbs, which gives the same "
-            "sequences",
-            spec->max_rows);
+        return status_fail(err, SB_ERR_LIMIT,
+                           "explicit evaluates a whole level of the tree at once, but a draw from "
+                           "this model has at most %d rows; use method sbs, which gives the same "
+                           "sequences",
+                           spec->max_rows);
     const int64_t rows =
         (int64_t)config->k + (config->method == SB_METHOD_SBS && config->kappa ? 1 : 0);
     if (spec->max_rows > 0 && rows > spec->max_rows)

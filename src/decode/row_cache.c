@@ -11,9 +11,8 @@ struct cached_row {
     struct noise_node key;
     enum row_state state;
     uint32_t n_claims;
-    struct cached_row *chain; /* the next row of its bucket */
-    struct cached_row *older,
-        *newer; /* neighbours in the list of rows without claims, by last use */
+    struct cached_row *chain;         /* the next row of its bucket */
+    struct cached_row *older, *newer; /* by last use, in the list of rows without claims */
     /* the data follows */
 };
 
@@ -21,8 +20,7 @@ struct row_cache {
     size_t data_size, n_rows, most_rows;
     struct cached_row **buckets; /* (mask + 1), a power of two that grows with n_rows */
     size_t mask;
-    struct cached_row *oldest,
-        *newest; /* ends of the list of rows without claims, which may be evicted */
+    struct cached_row *oldest, *newest; /* of the rows without claims, which may be evicted */
     pthread_mutex_t lock;
     pthread_cond_t published;
 };

@@ -1,9 +1,9 @@
 /* Functions of log-probabilities (the paper's appendices B.3 and C), in double. -inf is a legal
  * log-probability.
  *
- * The paper has two errors here. For a >= 18, log(1 + e^a) is a + e^-a. And the series of the
- * weight is used for phi - kappa < -10, that is, z = exp(phi - kappa) < 4.6e-5; its next term, z^6
- * / 181440, is then below 1e-31. */
+ * Two formulas correct the printed paper. For a >= 18, log(1 + e^a) is a + e^-a. And the series of
+ * the weight is used if phi - kappa < -10, that is, if z = exp(phi - kappa) < 4.6e-5; then its next
+ * term, z^6 / 181440, is below 1e-31. */
 #ifndef MATH_LOGSPACE_H
 #define MATH_LOGSPACE_H
 
