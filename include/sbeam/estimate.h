@@ -38,11 +38,10 @@ SB_API const char *sb_estimator_name(sb_estimator estimator);
 /* An estimate. A number that does not exist is NaN. */
 typedef struct sb_estimate {
     double value;
-    double se;  /* standard error; NaN for beams, and if n = 1 unless exhausted */
-    double ess; /* W^2 / sum w_i^2: only tells how even the weights are; NaN for beams */
-    double
-        mc_equivalent; /* number of samples whose mean has this variance; NaN if se is 0 or NaN */
-    double weight_sum; /* W; 1 for mc; sum p_i for beams */
+    double se;            /* standard error; NaN for beams, and if n = 1 unless exhausted */
+    double ess;           /* W^2 / sum w_i^2: only tells how even the weights are; NaN for beams */
+    double mc_equivalent; /* number of samples whose mean has this se; NaN if se is 0 or NaN */
+    double weight_sum;    /* W; 1 for mc; sum p_i for beams */
 } sb_estimate;
 
 /* Computes an estimate from n >= 1 values. log_p is not read for mc. kappa is read only for sbs and

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static atomic_long
-    countdown; /* allocations until the planned failure; 0 or less: none is planned */
+static atomic_long countdown; /* allocations until the planned failure; 0: none is planned */
 static atomic_bool has_failed;
 
 void alloc_fail_at(long n)

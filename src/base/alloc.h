@@ -8,8 +8,8 @@
 
 #include "sbeam/error.h"
 
-/* Returns uninitialised memory for n elements of `size` bytes, or NULL on failure or overflow. n =
- * 0 gives memory, too, which must be freed. */
+/* Returns uninitialised memory for n elements of `size` bytes, or NULL on failure or overflow. If n
+ * is 0, it still returns memory, which must be freed. */
 void *alloc_array(size_t n, size_t size);
 /* Returns the same, zeroed. */
 void *alloc_zeroed(size_t n, size_t size);

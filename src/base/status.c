@@ -60,8 +60,7 @@ void status_name(char name[STATUS_NAME_SIZE], const char *path)
     enum { LONGEST = STATUS_NAME_SIZE - 4 }; /* "..." and the terminator */
     const size_t size = strlen(path);
     size_t skip = size > LONGEST ? size - LONGEST : 0;
-    while (skip > 0 &&
-           ((unsigned char)path[skip] & 0xc0) == 0x80) /* begin with a whole character */
+    while (skip > 0 && ((unsigned char)path[skip] & 0xc0) == 0x80) /* keep characters whole */
         skip++;
     snprintf(name, STATUS_NAME_SIZE, "%s%s", skip > 0 ? "..." : "", path + skip);
 }

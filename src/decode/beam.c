@@ -113,8 +113,8 @@ static bool is_settled(const sb_decoder *decoder, const struct slot *slot)
         return false;
     if (config->early_stop || slot->next.n == 0)
         return true;
-    /* log_p only falls from here. log_p / length^A is monotonic in the length, so the best score to
-     * come is bounded by the scores of today's log_p at the shortest and at the longest length. */
+    /* log_p only falls from here. log_p / length^A is monotonic in the length, so no score
+     * to come is above those of the present log_p at the shortest and at the longest length. */
     const struct entry *const best = &slot->next.entries[0];
     const double bound = fmax(rank_score(config, best->phi, best->depth + 1),
                               rank_score(config, best->phi, config->max_len));

@@ -48,7 +48,7 @@ static const struct setting settings[] = {
     SETTING("kappa", SB_OPTION_FLAG, FIELD_BOOL, kappa, NULL, "true", 0, 0, false, BIT(SBS),
             "find sequence k + 1, which gives the threshold kappa and the weights"),
     SETTING("max-len", SB_OPTION_INT, FIELD_INT32, max_len, "N", "200", 1, 1e6, false, ALL_METHODS,
-            "maximum number of steps; a prefix of that length is a complete sequence"),
+            "maximum number of steps; a prefix of that length is complete"),
     SETTING("min-len", SB_OPTION_INT, FIELD_INT32, min_len, "N", "0", 0, 1e6, false, ALL_METHODS,
             "minimum number of tokens"),
     SETTING("top-k", SB_OPTION_INT, FIELD_INT32, top_k, "N", "0", 0, 2147483647, false, ALL_METHODS,

@@ -111,7 +111,7 @@ struct sb_decoder {
     size_t token_capacity;
 };
 
-/* A method. */
+/* A method of drawing. */
 struct method {
     const char *name;
     /* Required. Puts the root, or several entries that share it, on slot->now. */

@@ -1,4 +1,4 @@
-/* The workers' view of an sb_interrupt. */
+/* Tells the workers whether an sb_interrupt was raised. */
 #ifndef DECODE_INTERRUPT_H
 #define DECODE_INTERRUPT_H
 

@@ -23,8 +23,8 @@ static sb_status expand_sbs(sb_decoder *decoder, struct slot *slot, sb_error *er
 
 static sb_status expand_explicit(sb_decoder *decoder, struct slot *slot, sb_error *err)
 {
-    /* Room for the finished leaves, for all nodes that may still be made, and for one more, which
-     * shows that there are too many. */
+    /* The width has room for the finished leaves, for all nodes that may still be made, and for one
+     * more, which shows that there are too many. */
     const sb_status status =
         merge_best(decoder, slot, slot->now.n + (size_t)(MOST_NODES - slot->count) + 1, false);
     for (size_t i = 0; i < slot->next.n; i++)

@@ -154,8 +154,7 @@ static sb_status compute_weighted(const double *f, const double *log_p, size_t n
     double *const r = alloc_array(n, sizeof(*r));
     if (r == NULL)
         return status_no_memory(err);
-    struct sums sums = {
-        .top = logspace_weight(log_p[best], kappa)}; /* the likeliest has the largest weight */
+    struct sums sums = {.top = logspace_weight(log_p[best], kappa)}; /* the largest weight */
     weigh(log_p, n, kappa, sums.top, r);
     add_up(f, log_p, n, kappa, normalised, r, f[best], &sums);
     alloc_free(r);

@@ -159,9 +159,7 @@ static inline vdouble exp_double(vdouble y)
     /* ln 2 in two parts. The first has trailing zeros, so that n times it is exact. */
     vdouble r = y - n * splat_double(0x1.62e42fefa0000p-1);
     r = r - n * splat_double(0x1.cf79abc9e3b3ap-40);
-    /* Estrin's scheme (pairs, then pairs of pairs) is faster than a chain of eleven dependent
-     * steps.
-     */
+    /* Estrin's scheme: pairs, then pairs of pairs, instead of eleven dependent steps. */
     const vdouble r2 = r * r, r4 = r2 * r2;
     const vdouble p01 = splat_double(1.0) + r;
     const vdouble p23 =

@@ -21,7 +21,7 @@ struct noise_node {
 /* Two uniforms in (0, 1), both ends excluded: odd multiples of 2^-53. */
 struct noise_pair {
     double value;  /* for the perturbed log-probability of the child of this rank */
-    double choice; /* for the choice which child it is */
+    double choice; /* to choose which child it is */
 };
 
 /* Returns the child `token` of a node. */
