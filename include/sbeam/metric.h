@@ -43,8 +43,8 @@ typedef struct sb_bleu_config {
     sb_tokenizer tokenizer; /* default 13a */
     sb_smoothing smoothing; /* default exp */
     double smooth_value;    /* 0 .. 1e9, only for floor and add-k; default NaN: their own default */
-    bool effective_order; /* leaves out orders without n-grams; default false, but sb_bleu_sentence
-                           * always does it */
+    bool effective_order;   /* true: leaves out orders without n-grams; default false. It is always
+                             * on in sb_bleu_sentence */
 } sb_bleu_config;
 
 /* Sets every field to its default. */
@@ -52,9 +52,9 @@ SB_API void sb_bleu_config_default(sb_bleu_config *config);
 /* Returns SB_OK, or SB_ERR_ARGUMENT and a message that names the field. */
 SB_API sb_status sb_bleu_config_check(const sb_bleu_config *config, sb_error *err);
 
-/* Return the names "13a", "intl", "char", "none", and "none", "floor", "add-k", "exp", or NULL for
- * any other value. */
+/* Returns "13a", "intl", "char" or "none", or NULL if the value is not a tokeniser. */
 SB_API const char *sb_tokenizer_name(sb_tokenizer tokenizer);
+/* Returns "none", "floor", "add-k" or "exp", or NULL if the value is not a smoothing. */
 SB_API const char *sb_smoothing_name(sb_smoothing smoothing);
 
 /* Tokenises a text: *tokens gets its words with one blank between them, terminated. On success

@@ -28,9 +28,9 @@ SB_API sb_status sb_topk_open(sb_topk **topk, int32_t k, uint64_t seed, sb_error
 /* Frees the sampler. Accepts NULL. */
 SB_API void sb_topk_close(sb_topk *topk);
 
-/* Offers the next item of the stream. If *slot is 0 .. k, the item is in the sample for now, and
- * the caller should store the item's data in that slot of its own, over what was there. If *slot is
- * -1, the item is not in the sample.
+/* Offers the next item of the stream. If *slot is 0 .. k, the item is kept for now, and the caller
+ * should store the data of the item under this number, in place of what was there. If *slot is -1,
+ * the item is not in the sample.
  *
  * A log-weight of -inf means a weight of zero: the item is never drawn. NaN, +inf and finite
  * numbers beyond 1e12 in magnitude, where a double has no digits left for the noise, are
