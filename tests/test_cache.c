@@ -437,8 +437,8 @@ static void models_without_states_are_refused(void **state)
     uint64_t hash;
     sb_error err = {.message = ""};
     assert_int_equal(draw_digest(model, texts, 1, &config, plan, &hash, &err), SB_ERR_ARGUMENT);
-    assert_string_equal(err.message, "a cache needs a model that can save the state of a row, "
-                                     "which one of kind 'counted' cannot");
+    assert_string_equal(err.message, "a cache needs a model that can save the state of a row; "
+                                     "a model of kind 'counted' cannot");
     sb_model_close(model);
 
     const sb_model_ops half = {.session_open = counted_open,

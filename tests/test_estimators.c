@@ -353,7 +353,7 @@ static void test_refusals(void **state)
         if (i == SB_ESTIMATOR_MC)
             continue;
         assert_refused(estimator, 1, NAN, 2, 0, "log-probability 1 is nan");
-        assert_refused(estimator, 1, 0.001, 2, 0, "log-probability 1 is 0.001: it must be at most");
+        assert_refused(estimator, 1, 0.001, 2, 0, "log-probability 1 is 0.001; expected at most 0");
         assert_refused(estimator, 1, -INFINITY, 2, 0, "no sequence has a probability above 0");
     }
     for (int i = SB_ESTIMATOR_SBS; i <= SB_ESTIMATOR_SBS_NORMALISED; i++) {

@@ -1,4 +1,4 @@
-/* One call: draw from a model, for one input or for a stream of them. */
+/* Drawing from a model in one call, for one input or for many. */
 #ifndef SBEAM_DRAW_H
 #define SBEAM_DRAW_H
 
@@ -14,9 +14,9 @@
 extern "C" {
 #endif
 
-/* Draws once from the model, continuing or translating `input` (NULL: the empty input, refused by
- * models that need one), as stream 0 and draw 0 of config->seed. Fills *result, which the caller
- * opened; on failure it is empty.
+/* Draws once from the model: continues or translates `input`, as stream 0 and draw 0 of
+ * config->seed. NULL is the empty input, which models that need an input refuse. Fills *result,
+ * which the caller opened; on failure it is empty.
  *
  *     sb_config config;
  *     sb_config_default(&config);
@@ -25,90 +25,98 @@ extern "C" {
 SB_API sb_status sb_draw(const sb_model *model, const char *input, const sb_config *config,
                          sb_result *result, sb_error *err);
 
-/* One input of many. */
+/* One input. */
 typedef struct sb_input {
-    const char *text; /* may hold any bytes */
+    const char *text; /* (size) any bytes; the caller's */
     size_t size;
-    uint64_t stream; /* numbers the input: its noise depends on this, not on its position */
-    void *user;      /* handed back with each of its results; the library does not look at it */
+    uint64_t stream; /* the number of the input: its noise depends on this, not on its position */
+    void *user;      /* the caller's; the library only passes it on with each result */
 } sb_input;
 
-/* What a cache did. */
+/* How a cache was used. */
 typedef struct sb_cache_stats {
-    uint64_t rows;      /* that the draws asked for */
-    uint64_t evaluated; /* of them, computed by the model; the rest were kept from before */
-    double seconds;     /* that computing them took, over all threads */
-    size_t used;        /* bytes at the end */
+    uint64_t rows;      /* rows that the draws asked for */
+    uint64_t evaluated; /* rows that the model computed; the cache held the others */
+    double seconds;     /* time spent computing rows, summed over the threads */
+    size_t used;        /* bytes in use at the end */
 } sb_cache_stats;
 
-/* Ends work under way from outside: from another thread, or from the handler of a signal. */
+/* Stops sb_draw_all and sb_draw_batch from another thread or from a signal handler. */
 typedef struct sb_interrupt sb_interrupt;
 
-/* On success *interrupt is the caller's to close, once no work looks at it any more. */
+/* Opens an interrupt that is not raised. On success *interrupt is the caller's to close, after all
+ * calls that use it have returned. */
 SB_API sb_status sb_interrupt_open(sb_interrupt **interrupt, sb_error *err);
-/* Accepts NULL. */
+/* Frees the interrupt. Accepts NULL. */
 SB_API void sb_interrupt_close(sb_interrupt *interrupt);
-/* Work that looks at it ends before its next step or input, with SB_ERR_STOPPED and the message
- * "interrupted", and so does all later work. It only stores a number: any thread and any signal
- * handler may call it, any number of times. */
+/* Ends every call that uses the interrupt before its next step or input, with SB_ERR_STOPPED and
+ * the message "interrupted". An interrupt stays raised, so that later calls end, too. This function
+ * only stores a number: any thread and any signal handler may call it, any number of times. Accepts
+ * NULL. */
 SB_API void sb_interrupt_raise(sb_interrupt *interrupt);
 
-/* How to go through many inputs. */
+/* How to work through many inputs. */
 typedef struct sb_plan {
-    const double *temperatures; /* (n_temperatures) >= 1, or NULL for config->temperature alone */
+    const double *temperatures; /* (n_temperatures >= 1), or NULL: only config->temperature */
     size_t n_temperatures;
-    uint64_t first_draw, n_draws; /* repetitions per input and temperature; default 0, 1 */
+    uint64_t first_draw, n_draws; /* draws first_draw .. first_draw + n_draws - 1 of each input
+                                   * and temperature, n_draws >= 1; default 0, 1 */
     int32_t threads;              /* 1 .. 1024; default 1 */
-    int32_t batch; /* draws that travel together in a thread, 1 .. 4096; default 16 */
-    /* Bytes for rows that were computed, kept by input and prefix over draws, temperatures and
-     * threads, so that none is computed twice while there is room; default 0: none are kept. What
-     * is drawn stays the same, to the bit where rows do not depend on the rows computed beside
-     * them. The model must have states (sb_model_has_states). */
+    int32_t batch;                /* draws that a thread moves on together, 1 .. 4096; default 16 */
+    /* Bytes for a cache of rows; default 0: no cache. It is shared by all draws, temperatures and
+     * threads, so that no row of the same input and prefix is computed twice while there is room.
+     * The draws stay the same: to the bit, if a row of the model does not depend on the rows
+     * computed together with it. The model must have states (sb_model_has_states). */
     size_t cache_size;
-    sb_cache_stats *cache_stats;   /* filled in at the end, unless the plan is refused; or NULL */
-    const sb_interrupt *interrupt; /* the caller's; looked at before each step of the model and
-                                    * each input; or NULL, the default */
+    sb_cache_stats *cache_stats;   /* filled in at the end, unless the plan was refused; or NULL */
+    const sb_interrupt *interrupt; /* the caller's; checked before each step of the model and
+                                    * each input; default NULL: none */
 } sb_plan;
 
+/* Sets every field to its default. */
 SB_API void sb_plan_default(sb_plan *plan);
 
-/* Gives the next input: 1 and *input filled, 0 at the end, -1 to stop the work with an error of the
- * caller's. The text must stay as it is until `done` of the sink has been called for the input. */
+/* Gives the next input. Returns 1 after filling in *input, 0 at the end of the inputs, and -1 to
+ * stop the work. The text must stay unchanged until `done` is called for the input. */
 typedef int (*sb_source_fn)(void *user, sb_input *input, sb_error *err);
 
-/* Takes results, in the order of the inputs, then temperature, then draw.
- * Returns 0 to go on, anything else to stop. */
+/* Takes the next result, in the order of the inputs, then of the temperatures, then of the draws.
+ * The result is the library's and valid during the call. Returns 0 to continue, anything else to
+ * stop the work. */
 typedef int (*sb_sink_fn)(void *user, const sb_input *input, const sb_result *result,
                           sb_error *err);
 
-/* Draws for every input that the source gives and hands the results to the sink. Neither is ever
- * called by two threads at once. When an input's last result has been taken and `done` is not NULL,
- * it is called with the input, so that its text can be freed; it is also called for what was read
- * but not finished when the work stops.
- *
- * Where an input cannot be drawn from, everything before it is handed over, whatever the threads
- * and the batch, and its error is returned, beginning with "input N: ". Where the source or the
- * sink stops, its own message is returned if it filled in err. */
+/* The caller's functions for sb_draw_all. Two calls of them never overlap, for any number of
+ * threads. */
 typedef struct sb_pipe {
-    void *user;
+    void *user; /* passed to the three functions; the caller's */
     sb_source_fn source;
     sb_sink_fn sink;
-    void (*done)(void *user, const sb_input *input); /* optional */
+    /* Optional. Called once for each input, after the sink has taken its last result or after the
+     * work has stopped, so that its text can be freed. */
+    void (*done)(void *user, const sb_input *input);
 } sb_pipe;
 
+/* Draws for every input that the source gives and hands the results to the sink.
+ *
+ * If drawing fails for an input, the sink still gets all results before the failed one, for any
+ * number of threads and any batch; the error is returned, with "input N: " (N is the stream) before
+ * its message. If the source or the sink stops, its error is returned if it filled in err, else
+ * SB_ERR_STOPPED. */
 SB_API sb_status sb_draw_all(const sb_model *model, const sb_config *config, const sb_plan *plan,
                              const sb_pipe *pipe, sb_error *err);
 
-/* Draws for n inputs at once: results[i * n_temperatures * n_draws + ...], in the order above, each
- * opened by the caller. */
+/* Draws for n_inputs inputs and writes to results, (n_inputs, n_temperatures, n_draws), each opened
+ * by the caller. On failure all of them are empty. */
 SB_API sb_status sb_draw_batch(const sb_model *model, const sb_input *inputs, size_t n_inputs,
                                const sb_config *config, const sb_plan *plan, sb_result **results,
                                sb_error *err);
 
-/* log p(tokens | input) under the model itself (T = 1, unmasked), token by token:
- * token_log_p[i] for each of the n_tokens. -inf where the model gives no mass. A token past a leaf,
- * or past the max_len of the model, is an error; then nothing is written. input may be NULL with
- * size 0. */
+/* Scores a given sequence: writes to token_log_p[i] the log-probability of tokens[i], given the
+ * input and the tokens before it, under the model itself (T = 1, unmasked). It is -inf for a token
+ * of probability zero and for all tokens after that one. A token after EOS, after a leaf or beyond
+ * the max_len of the model is SB_ERR_INPUT. On failure nothing is written. input may be NULL if
+ * size is 0. */
 SB_API sb_status sb_score(const sb_model *model, const char *input, size_t size,
                           const int32_t *tokens, int32_t n_tokens, double *token_log_p,
                           sb_error *err);

@@ -1,8 +1,8 @@
 /* Status codes and error messages.
  *
- * Everything that can fail returns sb_status and writes its results only on success. Functions that
- * take an sb_error also say in words what was wrong, where, and what was expected; the pointer may
- * be NULL. Nothing in the library prints, exits or keeps an error in a global. */
+ * Every function that can fail returns sb_status and writes its results only on success. If it
+ * takes an sb_error, it also writes a message there: what failed, where, and what was expected. The
+ * pointer may be NULL. The library never prints, exits or keeps an error in a global variable. */
 #ifndef SBEAM_ERROR_H
 #define SBEAM_ERROR_H
 
@@ -18,31 +18,31 @@ extern "C" {
 
 typedef enum sb_status {
     SB_OK = 0,
-    SB_ERR_ARGUMENT = 1, /* an argument or option that is out of range or refused */
+    SB_ERR_ARGUMENT = 1, /* an argument or option is out of range or refused */
     SB_ERR_MEMORY = 2,   /* an allocation failed */
     SB_ERR_IO = 3,       /* a file could not be opened or read */
-    SB_ERR_FORMAT = 4,   /* a file is not what its format demands */
-    SB_ERR_INPUT = 5,    /* an input (prefix, source) that the model cannot take */
-    SB_ERR_MODEL = 6,    /* a model failed, or gave NaN, +inf or a row without mass */
-    SB_ERR_LIMIT = 7,    /* the work is larger than a documented limit */
-    SB_ERR_STATE = 8,    /* a call out of order */
-    SB_ERR_STOPPED = 9   /* a source, a sink or an interrupt of the caller's ended the work */
+    SB_ERR_FORMAT = 4,   /* the content of a file breaks the rules of its format */
+    SB_ERR_INPUT = 5,    /* the model cannot take this input (a prefix or a source) */
+    SB_ERR_MODEL = 6,    /* a model failed, or its row has NaN, +inf or no mass */
+    SB_ERR_LIMIT = 7,    /* the work exceeds a documented limit */
+    SB_ERR_STATE = 8,    /* a call came out of order */
+    SB_ERR_STOPPED = 9   /* the caller's source, sink or interrupt ended the work */
 } sb_status;
 
 typedef struct sb_error {
     sb_status status;
-    char message[512]; /* one sentence, no newline, always terminated */
+    char message[512]; /* one sentence without a newline, always terminated */
 } sb_error;
 
-/* Fills in an error, for models, sources and sinks of your own; err may be NULL. Returns `status`.
- * Control characters and bytes that are not UTF-8 become '?'. */
+/* Fills in an error; for your own models, sources and sinks. err may be NULL. A message that is too
+ * long is cut; control characters and bytes that are not UTF-8 become '?'. Returns `status`. */
 SB_API sb_status sb_error_set(sb_error *err, sb_status status, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 3, 4)))
 #endif
     ;
 
-/* A short lower-case name, such as "format". Never NULL. */
+/* Returns a short lower-case name, such as "format". Never NULL. */
 SB_API const char *sb_status_name(sb_status status);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
-/* Models: what search asks for next-token scores.
+/* Models: they compute the next-token scores that a search asks for.
  *
- * A model is a vtable and the data behind it. It is const once open and may be shared by threads; a
- * session holds the moving state of one thread's rows. Opening a file gives one of the library's
- * models; sb_model_open_custom makes one of your own table. */
+ * A model is a table of functions and the data behind it. It is const once open, and threads may
+ * share it. A session holds the states of the rows that one thread works on. sb_model_open opens a
+ * file as one of the library's models; sb_model_open_custom makes a model of your own table. */
 #ifndef SBEAM_MODEL_H
 #define SBEAM_MODEL_H
 
@@ -21,156 +21,173 @@ typedef struct sb_session sb_session;
 
 typedef enum sb_row_type {
     SB_ROW_FLOAT = 0, /* neural models */
-    SB_ROW_DOUBLE = 1 /* exact models: log-probabilities to the last digit */
+    SB_ROW_DOUBLE = 1 /* exact models: log-probabilities with all digits of a double */
 } sb_row_type;
 
 typedef struct sb_model_info {
     const char *kind;     /* "tree", "chain", "arpa", ... ; must outlive the model */
-    int32_t vocab_size;   /* columns of a row, >= 1 */
-    int32_t eos;          /* the token that ends a sequence, or -1 where there is none */
-    sb_row_type row_type; /* what step writes */
-    bool needs_input;     /* true: without an input there is nothing to do (a source, a prompt) */
-    int32_t max_rows;     /* most rows alive at once, or 0 for no limit. Where it can, drawing keeps
-                           * one of them for each input, for models that keep a prompt there */
-    int32_t max_len;      /* longest sequence that it can give, in steps (with EOS); 0: no limit.
-                           * Drawing takes it where it is below the max_len of the settings */
-    bool has_threads;     /* a step is spread over threads by the model itself: drawing then has one
-                           * worker, and its session gets the threads */
+    int32_t vocab_size;   /* scores in a row, >= 1 */
+    int32_t eos;          /* the token that ends a sequence, or -1 if there is none */
+    sb_row_type row_type; /* the type of the rows that step writes */
+    bool needs_input;     /* true: the model needs a source or a prompt; sb_draw refuses NULL */
+    int32_t max_rows;     /* maximum number of rows of a step, or 0: no limit. If it can, drawing
+                           * leaves one of them unused for each input, so that a model can keep a
+                           * prompt there */
+    int32_t max_len;      /* maximum number of steps of a sequence, EOS included, or 0: no limit.
+                           * Drawing uses the smaller of this and the max_len of the settings */
+    bool has_threads; /* true: the model spreads a step over threads itself. Drawing then has one
+                       * worker, whose session gets the threads */
 } sb_model_info;
 
-/* What a session will be used for, so that a model can make room for it. */
+/* The size of the work of a session, so that a model can make room for it. */
 typedef struct sb_session_spec {
-    int32_t max_inputs; /* inputs at once, >= 1 */
-    int32_t max_rows;   /* most rows of a step, or 0: not known */
-    int32_t max_len;    /* most steps of a sequence, or 0: not known */
-    int32_t threads;    /* for models that have threads; 0: one */
+    int32_t max_inputs; /* maximum number of inputs at once, >= 1 */
+    int32_t max_rows;   /* maximum number of rows of a step, or 0: not known */
+    int32_t max_len;    /* maximum number of steps of a sequence, or 0: not known */
+    int32_t threads;    /* threads for models with has_threads; 0: one */
 } sb_session_spec;
 
 /* Receives one fact about a model: a name such as "order" and its value in words. */
 typedef void (*sb_describe_fn)(void *user, const char *name, const char *value);
 
-/* What a model can do. `self` is the model's data, `session` what session_open made.
+/* The functions of a model. `self` is the model's data; `session` is what session_open made.
  *
- * Rows hold unnormalised natural-log scores (logits, or log-probabilities); the library normalises
- * every row itself. -inf is a token of probability zero. NaN and +inf are refused with the place.
- */
+ * Rows hold unnormalised natural-log scores (logits or log-probabilities); the library normalises
+ * every row. -inf means a token of probability zero. NaN and +inf are refused; the message names
+ * the step, the row and the token. */
 typedef struct sb_model_ops {
-    /* Required. Makes the moving state of inputs and rows. max_inputs of the spec is always known,
-     * the other numbers are 0 where they are not. The spec is read within the call; *session is
-     * released with session_close. */
+    /* Required. Makes a session. max_inputs of the spec is always known; the other numbers are 0 if
+     * they are not. The spec is valid only during the call. session_close releases *session. */
     sb_status (*session_open)(const void *self, const sb_session_spec *spec, void **session,
                               sb_error *err);
-    /* Required. */
+    /* Required. Frees a session. */
     void (*session_close)(void *session);
-    /* Optional. Gives input number `input` (0 <= input < max_inputs) its text: the prefix to
-     * continue, or the source. Where it is NULL the model takes the empty input only. */
+    /* Optional. Sets the text of input number `input` (0 <= input < max_inputs): the prefix to
+     * continue, or the source. A model without this function takes only the empty input. */
     sb_status (*begin)(void *session, int32_t input, const char *text, size_t size, sb_error *err);
-    /* Required. Row i continues row parent[i] of the previous call with token[i]; parent -1 and
-     * token -1 start input[i] anew. rows is (n_rows, vocab_size), float or double as declared, and
-     * belongs to the caller. */
+    /* Required. Computes n_rows rows. Row i continues row parent[i] of the previous call with
+     * token[i]; if both are -1, it starts input[i] from its beginning. rows is (n_rows, vocab_size)
+     * of row_type and the caller's. */
     sb_status (*step)(void *session, int32_t n_rows, const int32_t *parent, const int32_t *token,
                       const int32_t *input, void *rows, sb_error *err);
-    /* Optional. Whether the child `token` of row `row` of the last step is a leaf (EOS aside). */
+    /* Optional. Returns whether the child `token` of row `row` of the last step is a leaf. Its
+     * answer for EOS does not matter. */
     bool (*is_leaf)(void *session, int32_t row, int32_t token);
-    /* Optional. The text of one token, NULL for an id without text; owned by the model. */
+    /* Optional. Returns the text of one token, or NULL if it has none; owned by the model. */
     const char *(*token_text)(const void *self, int32_t token);
-    /* Optional. The id of a token's text, or -1. */
+    /* Optional. Returns the id of the token with this text, or -1. */
     int32_t (*find_token)(const void *self, const char *text, size_t size);
-    /* Optional. Calls `say` for each thing worth knowing. */
+    /* Optional. Calls `say` for each fact about the model. */
     void (*describe)(const void *self, sb_describe_fn say, void *user);
     /* Optional. Frees self. */
     void (*close)(void *self);
-    /* Optional: for text that is not simply tokens between blanks. The ids of an output's text, in
-     * memory that the model allocated with sb_alloc; written only on success. */
+    /* Optional; for models whose text is not simply tokens between blanks. Turns the text of an
+     * output into ids. *tokens comes from sb_alloc; the caller frees it. Both results are written
+     * only on success. */
     sb_status (*encode)(const void *self, const char *text, size_t size, int32_t **tokens,
                         int32_t *n_tokens, sb_error *err);
-    /* Optional. The text of an output, terminated, in memory from sb_alloc; written only on
-     * success. The ids are below vocab_size. */
+    /* Optional. Turns ids, all of them 0 .. vocab_size - 1, into the text of an output, terminated.
+     * *text comes from sb_alloc; the caller frees it. It is written only on success. */
     sb_status (*decode)(const void *self, const int32_t *tokens, int32_t n_tokens, char **text,
                         sb_error *err);
-    /* Optional. Whether `begin` is to read its text as tokens between blanks. encode and decode are
-     * not called while it is on. */
+    /* Optional. While it is on, `begin` reads its text as tokens between blanks, and encode and
+     * decode are not called. */
     void (*set_pretokenized)(void *self, bool on);
-    /* Optional, all three or none: a row's state as plain bytes, so that a prefix can be gone on
-     * from later, by any session of the model (sb_plan.cache_size). Their number, the same for all
-     * rows and sessions; */
+    /* Optional; a model has all of state_size, save and restore, or none. They turn the state of a
+     * row into plain bytes and back, so that any session of the model can continue from its prefix
+     * later (sb_plan.cache_size). state_size returns the number of bytes, the same for all rows and
+     * sessions. */
     size_t (*state_size)(const void *session);
-    /* the state of row `row` of the last step; */
+    /* Writes the state of row `row` of the last step to `state`, of state_size bytes. */
     void (*save)(const void *session, int32_t row, void *state);
-    /* and back: makes `states` (n_rows, state_size) the rows of the last step. */
+    /* Makes `states`, (n_rows, state_size) bytes, the rows that the next step continues. */
     sb_status (*restore)(void *session, int32_t n_rows, const void *states, sb_error *err);
 } sb_model_ops;
 
-/* Opens a model file; its content, not its name, decides what it is. On success *model is the
- * caller's to close; on failure it is not written. A neural model's file stays mapped into memory:
- * it must not be changed or cut short while the model is open. */
+/* Opens a model file. Its content, not its name, decides which kind it is. On success *model is the
+ * caller's to close; on failure it is not written. The file of a neural model stays mapped into
+ * memory: it must not be changed or cut short while the model is open. */
 SB_API sb_status sb_model_open(sb_model **model, const char *path, sb_error *err);
 
-/* Wraps a table of your own. ops and info are copied; self belongs to the model from success on
- * (ops->close frees it) and stays the caller's on failure. */
+/* Makes a model of your own table. ops and info are copied, but not info->kind. On success *model
+ * is the caller's to close and owns self (ops->close frees it); on failure self stays the caller's.
+ */
 SB_API sb_status sb_model_open_custom(sb_model **model, const sb_model_ops *ops,
                                       const sb_model_info *info, void *self, sb_error *err);
 
-/* Frees the model. Accepts NULL. Its sessions must be closed before. */
+/* Frees the model, whose sessions must be closed before. Accepts NULL. */
 SB_API void sb_model_close(sb_model *model);
 
+/* Returns the facts that search needs. Never NULL; owned by the model. */
 SB_API const sb_model_info *sb_model_get_info(const sb_model *model);
-/* Whether sequences may end otherwise than by EOS: the model has is_leaf. */
+/* Returns whether the model has is_leaf, that is, whether sequences may end at a leaf. */
 SB_API bool sb_model_has_leaves(const sb_model *model);
-/* Whether text is more than tokens between blanks: the model has encode or decode, and is not set
- * to be pretokenized. */
+/* Returns whether the text of outputs is not simply tokens between blanks: the model has encode or
+ * decode and is not set to be pretokenized. */
 SB_API bool sb_model_has_own_text(const sb_model *model);
+/* Calls `say` for each fact about the model: its kind, its vocabulary, and its own facts. */
 SB_API void sb_model_describe(const sb_model *model, sb_describe_fn say, void *user);
 
-/* Sets the mark at the end of a subword piece that joins it to the next, such as "@@" (NULL: none,
- * the default): sb_model_decode then takes "@@ " out, but for models with text of their own
- * (sb_model_has_own_text). Before the model is shared by threads. */
+/* Sets the marker at the end of a subword piece that joins it to the next, such as "@@", so that
+ * sb_model_decode removes "@@ ". It has no effect on models with sb_model_has_own_text. NULL, the
+ * default, removes nothing. The marker is copied. Call it before threads share the model. */
 SB_API sb_status sb_model_set_marker(sb_model *model, const char *marker, sb_error *err);
 
-/* With it, text is the model's own tokens separated by blanks, in inputs and outputs; without it
- * (the default) it is as the model has it: sentences, where the model splits them into pieces
- * itself. A model whose text is always tokens takes both. Before the model is shared by threads. */
+/* Chooses how text is read and written, in inputs and outputs. On: as tokens of the model between
+ * blanks. Off, the default: in the model's own way, for example as sentences that the model splits
+ * into pieces. Both are the same for a model whose text is always tokens. Call it before threads
+ * share the model. */
 SB_API sb_status sb_model_set_pretokenized(sb_model *model, bool on, sb_error *err);
 
-/* The text of a token, or NULL where the model has none for it. Owned by the model. */
+/* Returns the text of a token, or NULL if it has none. Owned by the model. */
 SB_API const char *sb_model_token_text(const sb_model *model, int32_t token);
-/* The id of a token, or -1. */
+/* Returns the id of the token with this text, or -1. */
 SB_API int32_t sb_model_find_token(const sb_model *model, const char *text, size_t size);
 
-/* Turns the text of an output into token ids: by the model where it has its own way, else word by
- * word; then a word that the model does not know is an error that names it. *tokens is the
+/* Turns the text of an output into token ids: by encode if sb_model_has_own_text, else word by
+ * word; a word that is not a token is then an error that names it. On success *tokens is the
  * caller's, to be released with sb_free. */
 SB_API sb_status sb_model_encode(const sb_model *model, const char *text, size_t size,
                                  int32_t **tokens, int32_t *n_tokens, sb_error *err);
-/* The text of a sequence. *text is the caller's, to be released with sb_free. */
+/* Turns a sequence into text. On success *text is the caller's, to be released with sb_free. */
 SB_API sb_status sb_model_decode(const sb_model *model, const int32_t *tokens, int32_t n_tokens,
                                  char **text, sb_error *err);
 
-/* Memory for what the table's encode and decode give; NULL when there is none. */
+/* Allocates memory for the results of encode and decode of a table. Returns NULL on failure. */
 SB_API void *sb_alloc(size_t size);
-/* Releases it, and what the two functions above gave. Accepts NULL. */
+/* Releases memory from sb_alloc, sb_model_encode, sb_model_decode or sb_tokenize. Accepts NULL. */
 SB_API void sb_free(void *memory);
 
-/* Sessions: the slots of the table, with their arguments checked. A session may not be used by two
- * threads at once. On success *session is the caller's to close, before the model; the spec is not
- * needed any more. */
+/* Sessions. These functions check their arguments and call the functions of the table, whose
+ * comments say what they do. Two threads must not use a session at once. */
+
+/* Opens a session; the spec is not needed afterwards. On success *session is the caller's to close,
+ * before the model. */
 SB_API sb_status sb_session_open(sb_session **session, const sb_model *model,
                                  const sb_session_spec *spec, sb_error *err);
+/* Frees the session. Accepts NULL. */
 SB_API void sb_session_close(sb_session *session);
+/* Sets the text of an input. text may be NULL if size is 0. */
 SB_API sb_status sb_session_begin(sb_session *session, int32_t input, const char *text, size_t size,
                                   sb_error *err);
+/* Computes rows. A refused argument changes nothing. If the model fails, the session has no rows
+ * left: the next step can only start inputs or follow a restore. */
 SB_API sb_status sb_session_step(sb_session *session, int32_t n_rows, const int32_t *parent,
                                  const int32_t *token, const int32_t *input, void *rows,
                                  sb_error *err);
+/* Returns whether the child is a leaf; false if the last step has no such row or token. */
 SB_API bool sb_session_is_leaf(sb_session *session, int32_t row, int32_t token);
-/* Whether the model can save and restore the state of a row; without, the last two are refused. */
+/* Returns whether the model can save and restore states; if not, sb_session_save and
+ * sb_session_restore fail with SB_ERR_ARGUMENT. */
 SB_API bool sb_model_has_states(const sb_model *model);
-/* Bytes of a state, which may be 0. */
+/* Returns the size of a state in bytes, which may be 0. */
 SB_API size_t sb_session_state_size(const sb_session *session);
-/* Writes the state of a row of the last step into `state`, the caller's, of so many bytes. */
+/* Writes the state of a row of the last step to `state`, the caller's, of sb_session_state_size
+ * bytes. */
 SB_API sb_status sb_session_save(const sb_session *session, int32_t row, void *state,
                                  sb_error *err);
-/* Makes these states (n_rows, state size) the rows of the last step: the next goes on from them. */
+/* Makes these states, (n_rows, sb_session_state_size) bytes, the rows that the next step continues.
+ * If the model fails, the session has no rows left. */
 SB_API sb_status sb_session_restore(sb_session *session, int32_t n_rows, const void *states,
                                     sb_error *err);
 

@@ -1,12 +1,12 @@
 /* sbeam: sequences without replacement from sequence models.
  *
- * Three ways in, from the simplest to the most open:
- *   draw.h     one call on a model file;
- *   model.h    objects: models (the library's, or your own table), sessions;
- *   decoder.h  steps, for hosts that compute their own logits.
- * Beside them config.h (settings), result.h (what comes back), estimate.h (expectations from a
- * draw), metric.h (BLEU and diversity), topk.h (flat lists) and error.h.
- * Each header compiles alone, in C and in C++. */
+ * There are three ways to use it, from the simplest to the most open:
+ *   draw.h     draws from a model in one call;
+ *   model.h    opens models from files or from your own table of functions, and their sessions;
+ *   decoder.h  draws step by step, for hosts that compute their own logits.
+ * The other headers are config.h (settings), result.h (the result of a draw), estimate.h
+ * (expectations from a draw), metric.h (BLEU and diversity), topk.h (sampling from flat lists),
+ * error.h and version.h. Each header compiles without the others, in C and in C++. */
 #ifndef SBEAM_SBEAM_H
 #define SBEAM_SBEAM_H
 

@@ -12,11 +12,11 @@ extern "C" {
 #define SB_VERSION_MINOR 1
 #define SB_VERSION_PATCH 0
 
-/* "MAJOR.MINOR.PATCH" of the library at run time. */
+/* Returns "MAJOR.MINOR.PATCH" of the library at run time. */
 SB_API const char *sb_version(void);
 
-/* The kernels in use: "avx2" or "plain". The environment variable SBEAM_CPU=plain forces the
- * latter; both give the same bits, but for neural models. */
+/* Returns the name of the kernels in use: "avx2" or "plain". SBEAM_CPU=plain in the environment
+ * forces "plain". Both give the same bits, except for neural models. */
 SB_API const char *sb_cpu(void);
 
 #ifdef __cplusplus

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static atomic_long countdown; /* 0: no failure is planned */
+static atomic_long countdown; /* allocations until the planned failure; 0: none is planned */
 static atomic_bool has_failed;
 
 void alloc_fail_at(long n)
@@ -19,7 +19,8 @@ bool alloc_has_failed(void)
     return atomic_load(&has_failed);
 }
 
-/* The load keeps the common case free of a locked instruction. */
+/* Returns whether this allocation must fail. The plain load avoids a locked instruction in the
+ * usual case. */
 static bool fails_now(void)
 {
     if (atomic_load_explicit(&countdown, memory_order_relaxed) <= 0 ||

@@ -1,11 +1,13 @@
-/* Files of numbers hold millions of short ones, and strtod spends most of its time on what they
- * never need. A number is m * 10^e with integers m and e. Where m <= 2^53 and |e| <= 22 both m and
- * 10^|e| are doubles exactly, so that one multiplication or division rounds once: the result is the
- * nearest double (Clinger 1990). Everything else goes to strtod, spelt as "<digits>e<exponent>":
- * without a decimal point there is nothing in it that a locale could change.
+/* Reads decimal numbers. Model files have millions of short numbers, for which strtod is slow.
  *
- * A double's rounding is decided by at most 767 significant digits and whether anything but zeros
- * follows; longer numbers keep 800 digits and a final 1 for such a rest. */
+ * A number is m * 10^e with integers m and e. If m <= 2^53 and |e| <= 22, then m and 10^|e| are
+ * exact as doubles, so that one multiplication or division rounds once and gives the nearest double
+ * (Clinger 1990). All other numbers go to strtod as "<digits>e<exponent>", without a decimal point,
+ * so that the locale has no effect.
+ *
+ * The rounding of a double depends on at most 767 significant digits and on whether anything but
+ * zeros follows. So a longer number keeps 800 digits, and a final 1 if anything but zeros follows.
+ */
 #include "base/decimal.h"
 
 #include <math.h>
@@ -15,18 +17,18 @@
 
 enum { FAST_DIGITS = 18, FAST_EXPONENT = 22, KEPT_DIGITS = 800 };
 
-/* More than any number of digits can make up for. */
+/* No number of digits can compensate for a larger exponent. */
 static const int64_t huge_exponent = 1000000000000000;
 
 static const double power_of_ten[FAST_EXPONENT + 1] = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* A number taken apart: (-)digits * 10^exponent. */
+/* The parts of a number: (-)digits * 10^exponent. */
 typedef struct parts {
     const char *start, *end; /* the digits, with at most one point among them */
     bool negative;
-    int64_t exponent; /* as written, or past huge_exponent */
+    int64_t exponent; /* as written, or at least huge_exponent in magnitude */
 } parts;
 
 static bool is_digit(char c)
@@ -52,7 +54,7 @@ static bool read_exponent(const char *p, const char *end, int64_t *exponent)
     return true;
 }
 
-/* The general case. */
+/* Reads any number, by strtod. */
 static bool parse_slowly(const parts *number, double *value)
 {
     char copy[KEPT_DIGITS + 32];

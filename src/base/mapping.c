@@ -1,5 +1,5 @@
-/* Files by mmap: pages are read when they are touched, and processes that use one model share them.
- * Only regular files have a size that can be trusted, so the others are refused by name. */
+/* Maps files by mmap: a page is read when it is first used, and processes that use the same model
+ * share its pages. Only regular files have a reliable size, so all others are refused. */
 #include "base/mapping.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 
-/* Says what a file that cannot be mapped is. */
+/* Writes the error for a file that is not regular. */
 static sb_status fail_kind(const char *name, mode_t mode, sb_error *err)
 {
     if (S_ISDIR(mode))
@@ -47,7 +47,7 @@ sb_status mapping_open(mapping *map, const char *path, sb_error *err)
 {
     char name[STATUS_NAME_SIZE];
     status_name(name, path);
-    /* Without O_NONBLOCK, opening a pipe would wait for somebody to write to it. */
+    /* Without O_NONBLOCK, opening a pipe would wait for a writer. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return status_fail(err, SB_ERR_IO, "%s: %s", name, strerror(errno));

@@ -1,4 +1,4 @@
-/* Whole files as read-only memory, for weights that are too large to copy. */
+/* Maps whole files as read-only memory, for weights that are too large to copy. */
 #ifndef BASE_MAPPING_H
 #define BASE_MAPPING_H
 
@@ -8,15 +8,15 @@
 #include "sbeam/error.h"
 
 typedef struct mapping {
-    const uint8_t *data; /* NULL when the file is empty */
+    const uint8_t *data; /* NULL if the file is empty */
     size_t size;
 } mapping;
 
-/* Maps a regular file; anything else (a directory, a pipe, a device) is SB_ERR_IO, without waiting
- * for a writer. On success *map is the caller's to close. The file must not shrink while it is
+/* Maps a regular file. Anything else (a directory, a pipe, a device) is SB_ERR_IO; a pipe is not
+ * waited for. On success *map is the caller's to close. The file must not shrink while it is
  * mapped: reading past its new end would kill the process. */
 sb_status mapping_open(mapping *map, const char *path, sb_error *err);
-/* Releases the memory; a zeroed mapping is fine. */
+/* Releases the memory and zeroes *map. A zeroed mapping is allowed. */
 void mapping_close(mapping *map);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Length of the well-formed UTF-8 character at p that is fit for a terminal; 0: there is none. */
+/* Returns the length of the valid, printable UTF-8 character at p, or 0 if there is none. */
 static int printable_size(const unsigned char *p)
 {
     if (*p < 0x80)
@@ -23,8 +23,9 @@ static int printable_size(const unsigned char *p)
     return too_long || too_large || surrogate || control ? 0 : size;
 }
 
-/* A message may quote a file or an input: what must not reach a terminal, or is no text, becomes
- * '?'. That includes a character cut in two by the end of the buffer. */
+/* Replaces each byte that is not part of a printable UTF-8 character by '?', because a message may
+ * quote a file or an input and reach a terminal. A character that the end of the buffer has cut is
+ * replaced, too. */
 static void make_printable(char *text)
 {
     unsigned char *p = (unsigned char *)text;
@@ -59,7 +60,7 @@ void status_name(char name[STATUS_NAME_SIZE], const char *path)
     enum { LONGEST = STATUS_NAME_SIZE - 4 }; /* "..." and the terminator */
     const size_t size = strlen(path);
     size_t skip = size > LONGEST ? size - LONGEST : 0;
-    while (skip > 0 && ((unsigned char)path[skip] & 0xc0) == 0x80) /* a whole first character */
+    while (skip > 0 && ((unsigned char)path[skip] & 0xc0) == 0x80) /* keep characters whole */
         skip++;
     snprintf(name, STATUS_NAME_SIZE, "%s%s", skip > 0 ? "..." : "", path + skip);
 }

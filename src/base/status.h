@@ -1,4 +1,4 @@
-/* Filling in an sb_error: sb_error_set under the name that the sources use. */
+/* Fills in an sb_error; status_fail is the sources' name for sb_error_set. */
 #ifndef BASE_STATUS_H
 #define BASE_STATUS_H
 
@@ -6,13 +6,13 @@
 
 #define status_fail sb_error_set
 
-/* The one message for a failed allocation. */
+/* Fills in the message for a failed allocation. Returns SB_ERR_MEMORY. */
 sb_status status_no_memory(sb_error *err);
 
 enum { STATUS_NAME_SIZE = 204 };
 
-/* A path for messages: of a long one "..." and its last 200 bytes, so that there is room for what
- * is wrong with it. */
+/* Writes a path as it appears in messages. A path of more than 200 bytes is cut to "..." and its
+ * last 200 bytes, so that the message has room for the error itself. */
 void status_name(char name[STATUS_NAME_SIZE], const char *path);
 
 #endif

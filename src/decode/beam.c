@@ -1,12 +1,13 @@
 /* Deterministic beam search over tempered log-probabilities.
  *
- * finished stay: the paper's padded beam. A finished hypothesis keeps its slot and competes; the
+ * finished stay: the paper's padded beam. A finished hypothesis stays on the beam and competes. The
  * search ends when all k are finished.
- * finished leave: as fairseq. At each step an ending among the k best candidates finishes, one
- * ranked lower is dropped; the k best other candidates go on; the search ends when no live one can
- * beat the k best finished. At max_len the live ones become leaves and compete.
+ * finished leave: as in fairseq. At each step a candidate that ends a sequence finishes if it is
+ * among the k best candidates, and is dropped otherwise. The k best of the other candidates
+ * continue. The search ends when no live hypothesis can enter the k best finished ones. At max_len
+ * the live hypotheses become leaves and compete.
  *
- * With a length penalty A hypotheses are ranked by log_p / length^A, EOS counted. */
+ * With a length penalty A, hypotheses are ranked by log_p / length^A; the length includes EOS. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -36,7 +37,7 @@ static bool is_finished(const struct entry *entry)
     return entry->end != SB_END_NONE;
 }
 
-/* An empty list of at most k; false: no memory. */
+/* Makes an empty list of at most k. Returns false if memory is short. */
 static bool open_list(const sb_decoder *decoder, struct candidate **items, size_t *capacity,
                       struct shortlist *list)
 {
@@ -68,11 +69,11 @@ static sb_status expand_stay(sb_decoder *decoder, struct slot *slot)
                               : decode_push_child(decoder, slot, c->entry, c->token, c->score);
     }
     if (decoder->config.early_stop && slot->next.n > 0 && is_finished(&slot->next.entries[0]))
-        slot->n_wanted = 0; /* nothing grows any more */
+        slot->n_wanted = 0; /* ends the search */
     return status;
 }
 
-/* Descending; the sort is made stable by the order of finishing, kept in `tag`. */
+/* Orders by descending score, then by the order of finishing, which is in `tag`. */
 static int compare_done(const void *a, const void *b)
 {
     const struct entry *const x = a, *const y = b;
@@ -81,7 +82,7 @@ static int compare_done(const void *a, const void *b)
     return (x->tag > y->tag) - (x->tag < y->tag);
 }
 
-/* Moves the finished entries of slot->next to slot->done, of which the k best stay. */
+/* Moves the finished entries of slot->next to slot->done and keeps the k best there. */
 static sb_status retire(const sb_decoder *decoder, struct slot *slot)
 {
     size_t n_live = 0;
@@ -104,7 +105,7 @@ static sb_status retire(const sb_decoder *decoder, struct slot *slot)
     return SB_OK;
 }
 
-/* Whether no live entry can still enter the k best finished. */
+/* Returns whether no live entry can still enter the k best finished ones. */
 static bool is_settled(const sb_decoder *decoder, const struct slot *slot)
 {
     const sb_config *const config = &decoder->config;
@@ -112,14 +113,15 @@ static bool is_settled(const sb_decoder *decoder, const struct slot *slot)
         return false;
     if (config->early_stop || slot->next.n == 0)
         return true;
-    /* log_p only falls; its division by length^A helps most at one end of the lengths to come. */
+    /* log_p only falls from here. log_p / length^A is monotonic in the length, so no score
+     * to come is above those of the present log_p at the shortest and at the longest length. */
     const struct entry *const best = &slot->next.entries[0];
     const double bound = fmax(rank_score(config, best->phi, best->depth + 1),
                               rank_score(config, best->phi, config->max_len));
     return slot->done.entries[slot->done.n - 1].score >= bound;
 }
 
-/* Both sorted lists as one, best first: the order in which equals finish. */
+/* Pushes both sorted lists as one, best first: this is the order in which equal scores finish. */
 static sb_status push_in_order(sb_decoder *decoder, struct slot *slot, const struct shortlist *live,
                                const struct shortlist *leaves, sb_status status)
 {
@@ -145,7 +147,7 @@ static sb_status expand_leave(sb_decoder *decoder, struct slot *slot)
                                  &live, &leaves);
     select_sort(&live);
     select_sort(&leaves);
-    /* Both lists hold their k best, which is enough to know the k best of all. */
+    /* Each list holds its own k best, so together they hold the k best of all. */
     size_t n_live = 0, n_leaves = 0;
     while (n_live + n_leaves < (size_t)decoder->config.k && n_leaves < leaves.n) {
         if (n_live < live.n && select_before(&live.items[n_live], &leaves.items[n_leaves]))
@@ -175,7 +177,7 @@ static sb_status finish_beam(sb_decoder *decoder, struct slot *slot)
         beam_swap(&slot->now, &slot->done);
         return SB_OK;
     }
-    /* After an early stop some have not finished: they are no sequences. */
+    /* After an early stop some entries have not finished; they are dropped. */
     size_t n = 0;
     bool all = true;
     for (size_t i = 0; i < slot->now.n; i++) {

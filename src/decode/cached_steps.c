@@ -6,11 +6,11 @@
 #include "base/alloc.h"
 #include "base/status.h"
 
-/* Rows of one call of the model: wide enough for fast products, and what is copied on from it is
- * still near. */
+/* Maximum number of rows in one call of the model: enough for fast matrix products, and few enough
+ * that the rows are still in the processor's cache when they are copied. */
 enum { MOST_FRESH = 256 };
 
-/* What a step asks for, as sb_session_step is told. */
+/* The arguments of a step, as for sb_session_step. */
 struct request {
     const int32_t *parent, *token, *input;
     char *rows;
@@ -37,7 +37,7 @@ sb_status cached_steps_open(struct cached_steps *steps, struct row_cache *cache,
     steps->state_size = sb_session_state_size(session);
     steps->roots = alloc_zeroed((size_t)max_inputs, sizeof *steps->roots);
     steps->fresh = alloc_array(MOST_FRESH, steps->row_size);
-    steps->parents = alloc_array(MOST_FRESH, steps->state_size + 1); /* a state may have no bytes */
+    steps->parents = alloc_array(MOST_FRESH, steps->state_size + 1); /* a state may have 0 bytes */
     if (steps->roots != NULL && steps->fresh != NULL && steps->parents != NULL)
         return SB_OK;
     cached_steps_close(steps);
@@ -58,8 +58,8 @@ void cached_steps_close(struct cached_steps *steps)
     *steps = (struct cached_steps){0};
 }
 
-/* The hash of token paths serves for texts, too: four bytes are a token, and the size begins, so
- * that no text begins another. */
+/* Hashes a text with the hash of token paths: every four bytes are a token. The size comes first,
+ * so that no text is a prefix of another. */
 void cached_steps_begin(struct cached_steps *steps, int32_t input, const char *text, size_t size)
 {
     struct noise_node node = noise_child((struct noise_node){0, 0}, (int32_t)(size & INT32_MAX));
@@ -83,6 +83,7 @@ static sb_status reserve(struct cached_steps *steps, size_t n, sb_error *err)
     return status_no_memory(err);
 }
 
+/* Copies row i and its state from the cache. */
 static void copy_out(struct cached_steps *steps, const struct request *request, size_t i)
 {
     const char *const data = row_cache_data(&steps->claims[i]);
@@ -90,7 +91,8 @@ static void copy_out(struct cached_steps *steps, const struct request *request, 
     memcpy(steps->next_states + i * steps->state_size, data + steps->row_size, steps->state_size);
 }
 
-/* Computes the rows of n <= MOST_FRESH places. */
+/* Computes the n <= MOST_FRESH rows whose indices are in `places`. Their own claims get the data.
+ */
 static sb_status evaluate_some(struct cached_steps *steps, const struct request *request,
                                const int32_t *places, size_t n, sb_error *err)
 {
@@ -134,7 +136,7 @@ static double now_in_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Computes the first n of the missing. */
+/* Computes the first n rows of steps->missing. */
 static sb_status evaluate(struct cached_steps *steps, const struct request *request, size_t n,
                           sb_error *err)
 {
@@ -148,7 +150,7 @@ static sb_status evaluate(struct cached_steps *steps, const struct request *requ
     return status;
 }
 
-/* Fills rows and next_states. */
+/* Fills request->rows and steps->next_states, from the cache or by the model. */
 static sb_status gather(struct cached_steps *steps, const struct request *request, size_t n,
                         sb_error *err)
 {
@@ -161,7 +163,7 @@ static sb_status gather(struct cached_steps *steps, const struct request *reques
             steps->missing[n_missing++] = (int32_t)i;
     }
     sb_status status = evaluate(steps, request, n_missing, err);
-    /* From here on the awaited ones take the place of the missing in the list. */
+    /* From here on steps->missing lists the awaited rows. */
     size_t n_awaited = 0;
     for (size_t i = 0; i < n; i++)
         if (claims[i].kind == CLAIM_AWAITED)
@@ -173,11 +175,12 @@ static sb_status gather(struct cached_steps *steps, const struct request *reques
         if (claims[i].kind == CLAIM_READY)
             copy_out(steps, request, (size_t)i);
         else
-            steps->missing[n_left++] = i; /* whoever computed it failed, and may say so itself */
+            steps->missing[n_left++] = i; /* the claim that computed it failed */
     }
     return status == SB_OK ? evaluate(steps, request, n_left, err) : status;
 }
 
+/* Makes the rows of this step those of the last step. */
 static void exchange(struct cached_steps *steps)
 {
     struct noise_node *const now = steps->now;

@@ -1,8 +1,9 @@
-/* A session whose rows are looked up before they are computed.
+/* A session that looks rows up in a cache before it computes them.
  *
- * It takes the steps of sb_session_step and gives the same rows. A prefix that was computed before,
- * for whichever draw, temperature or thread, is copied out of the cache together with its state, so
- * that it can be gone on from although the session never was there. */
+ * cached_steps_take is called like sb_session_step and gives the same rows. If any draw,
+ * temperature or thread has computed a prefix before, its row and its state are copied from the
+ * cache. With the state, decoding can continue from the prefix even if this session never computed
+ * it. */
 #ifndef DECODE_CACHED_STEPS_H
 #define DECODE_CACHED_STEPS_H
 
@@ -14,33 +15,38 @@
 #include "sbeam/model.h"
 
 struct cached_steps {
-    struct row_cache *cache; /* shared */
+    struct row_cache *cache; /* shared with other threads */
     const sb_model *model;
     sb_session *session;
-    size_t row_size, state_size;   /* bytes; an entry of the cache is a row and then its state */
-    struct noise_node *roots;      /* (max_inputs) by the text of the input */
-    struct noise_node *now, *next; /* (n_rows) the prefixes of the last step, and of this one */
-    char *states, *next_states;    /* (n_rows, state_size) */
+    size_t row_size, state_size;   /* bytes; the cache has a row followed by its state */
+    struct noise_node *roots;      /* (max_inputs) the hash of each input's text */
+    struct noise_node *now, *next; /* (n_rows) the prefixes of the last step, and of this step */
+    char *states, *next_states;    /* (n_rows, state_size) of the last step, and of this step */
     struct claim *claims;          /* (n_rows) */
-    int32_t *missing;              /* (n_rows) the rows that must be computed */
-    char *fresh, *parents;         /* rows and parents' states of one call of the model */
+    int32_t *missing;              /* (n_rows) indices of the rows that must be computed */
+    char *fresh, *parents;         /* one call of the model: the rows, and their parents' states */
     size_t now_capacity, next_capacity, state_capacity, next_state_capacity, claim_capacity,
         missing_capacity;
-    uint64_t n_rows, n_evaluated; /* asked for, and computed, so far */
-    double seconds;               /* that computing took */
+    uint64_t n_rows, n_evaluated; /* rows asked for and rows computed so far */
+    double seconds;               /* time spent computing them */
 };
 
-/* On failure there is nothing to close. The cache's entries have cached_steps_data_size bytes. */
+/* Prepares *steps. The data_size of the cache must be cached_steps_data_size. cache, model and
+ * session stay the caller's. On failure there is nothing to close. */
 sb_status cached_steps_open(struct cached_steps *steps, struct row_cache *cache,
                             const sb_model *model, sb_session *session, int32_t max_inputs,
                             sb_error *err);
+/* Frees the buffers; a zeroed struct is fine. */
 void cached_steps_close(struct cached_steps *steps);
+/* Returns the size of a row and its state in bytes. */
 size_t cached_steps_data_size(const sb_model *model, const sb_session *session);
 
-/* To be called with sb_session_begin: which text the input has. */
+/* Sets the text of an input, by which its rows are found. Call it whenever sb_session_begin is
+ * called. */
 void cached_steps_begin(struct cached_steps *steps, int32_t input, const char *text, size_t size);
 
-/* As sb_session_step. Afterwards sb_session_is_leaf knows the rows by the same places. */
+/* Computes or looks up rows, as sb_session_step does. Afterwards sb_session_is_leaf takes the same
+ * row numbers. */
 sb_status cached_steps_take(struct cached_steps *steps, int32_t n_rows, const int32_t *parent,
                             const int32_t *token, const int32_t *input, void *rows, sb_error *err);
 

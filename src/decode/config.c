@@ -1,5 +1,5 @@
-/* The option table: every scalar setting once, with its type, default, bounds, help and the methods
- * that take it. Defaults, checks, the command line, the manual and the bindings all come from here.
+/* The option table: it has every scalar setting once, with its type, default, bounds, help and the
+ * methods that take it. Defaults, checks, the command line and the bindings come from this table.
  */
 #include "sbeam/config.h"
 
@@ -44,33 +44,33 @@ static const struct setting settings[] = {
     SETTING("temperature", SB_OPTION_REAL, FIELD_DOUBLE, temperature, "X", "1", 1e-100, 1e100,
             false, ALL_METHODS, "divide the model's logits by X"),
     SETTING("seed", SB_OPTION_INT, FIELD_UINT64, seed, "S", "0", 0, 18446744073709551615.0, false,
-            ALL_METHODS, "the key of all noise"),
+            ALL_METHODS, "seed of the random noise"),
     SETTING("kappa", SB_OPTION_FLAG, FIELD_BOOL, kappa, NULL, "true", 0, 0, false, BIT(SBS),
-            "search one sequence further for the threshold kappa and the weights"),
+            "find sequence k + 1, which gives the threshold kappa and the weights"),
     SETTING("max-len", SB_OPTION_INT, FIELD_INT32, max_len, "N", "200", 1, 1e6, false, ALL_METHODS,
-            "most steps of a sequence; the prefix is a leaf there"),
+            "maximum number of steps; a prefix of that length is complete"),
     SETTING("min-len", SB_OPTION_INT, FIELD_INT32, min_len, "N", "0", 0, 1e6, false, ALL_METHODS,
-            "fewest tokens of a sequence"),
+            "minimum number of tokens"),
     SETTING("top-k", SB_OPTION_INT, FIELD_INT32, top_k, "N", "0", 0, 2147483647, false, ALL_METHODS,
             "keep the N likeliest tokens at each step (0: all)"),
     SETTING("top-p", SB_OPTION_REAL, FIELD_DOUBLE, top_p, "X", "1", 0, 1, true, ALL_METHODS,
-            "keep the fewest likeliest tokens whose probability is at least X"),
+            "keep the fewest likeliest tokens with a total probability of at least X"),
     SETTING("min-p", SB_OPTION_REAL, FIELD_DOUBLE, min_p, "X", "0", 0, 1, false, ALL_METHODS,
-            "keep tokens of at least X times the largest probability"),
+            "keep tokens with at least X times the largest probability"),
     SETTING("finished", SB_OPTION_CHOICE, FIELD_ENUM, finished, "stay|leave", "stay", 0, 0, false,
-            BIT(BEAM), "whether a finished hypothesis keeps its place on the beam"),
+            BIT(BEAM), "whether a finished hypothesis stays on the beam or leaves it"),
     SETTING("length-penalty", SB_OPTION_REAL, FIELD_DOUBLE, length_penalty, "A", "0", -10, 10,
             false, BIT(BEAM), "rank by log_p / length^A"),
     SETTING("early-stop", SB_OPTION_FLAG, FIELD_BOOL, early_stop, NULL, "false", 0, 0, false,
-            BIT(BEAM), "end when k have finished (leave) or the best has (stay)"),
+            BIT(BEAM), "end when k hypotheses have finished (leave) or the best one has (stay)"),
     SETTING("groups", SB_OPTION_INT, FIELD_INT32, groups, "G", "0", 0, 1e7, false, BIT(DIVERSE),
             "number of groups, a divisor of k (0: k groups of one)"),
     SETTING("strength", SB_OPTION_REAL, FIELD_DOUBLE, strength, "X", "0.5", 0, 1e300, false,
             BIT(DIVERSE), "penalty for each time that an earlier group chose the token"),
     SETTING("penalty", SB_OPTION_CHOICE, FIELD_ENUM, penalty, "path|step", "path", 0, 0, false,
-            BIT(DIVERSE), "whether penalties add up along the path or count for a step"),
+            BIT(DIVERSE), "whether penalties add up over a sequence or count only at their step"),
     SETTING("max-samples", SB_OPTION_INT, FIELD_UINT64, max_samples, "N", "1000000", 1,
-            9007199254740992.0, false, BIT(REJECT), "give up after N samples"),
+            9007199254740992.0, false, BIT(REJECT), "maximum number of samples before giving up"),
 };
 
 enum { N_SETTINGS = sizeof settings / sizeof *settings };
@@ -94,7 +94,7 @@ const char *sb_method_name(sb_method method)
     return i < sizeof method_names / sizeof *method_names ? method_names[i] : NULL;
 }
 
-/* --- a field as a number: enums and flags by their place --- */
+/* --- a field as a number: enums by their value, flags as 0 or 1 --- */
 
 static double get_number(const sb_config *config, const struct setting *setting)
 {
@@ -132,7 +132,7 @@ static void put_number(sb_config *config, const struct setting *setting, double 
 
 /* --- checking --- */
 
-/* The place of a word in "a|b|c", or -1. */
+/* Returns the index of a word in "a|b|c", or -1. */
 static int find_choice(const char *choices, const char *word)
 {
     const size_t size = strlen(word);
@@ -171,7 +171,7 @@ static sb_status out_of_range(const sb_option *option, const char *found, sb_err
     if (option->type == SB_OPTION_FLAG)
         return status_fail(err, SB_ERR_ARGUMENT, "%s is '%s'; expected true or false", option->name,
                            found);
-    char limit[40] = ""; /* 1e300 stands for none */
+    char limit[40] = ""; /* a max of 1e300 means no limit */
     if (option->max < 1e300)
         snprintf(limit, sizeof limit, " and at most %.10g", option->max);
     return status_fail(err, SB_ERR_ARGUMENT, "%s is '%s'; expected %s %s %.10g%s", option->name,
@@ -189,7 +189,7 @@ sb_status config_check_temperature(double temperature, sb_error *err)
     return out_of_range(option, found, err);
 }
 
-/* Options that would break what the method promises. */
+/* Refuses an option. The message gives the reason if the option would break the law of the draw. */
 static sb_status refuse(const sb_config *config, const sb_option *option, sb_error *err)
 {
     const char *const method = sb_method_name(config->method);
@@ -206,7 +206,7 @@ static sb_status refuse(const sb_config *config, const sb_option *option, sb_err
 sb_status sb_config_check(const sb_config *config, sb_error *err)
 {
     if (config == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_config_check: a config expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_config_check: config is NULL");
     sb_config defaults;
     sb_config_default(&defaults);
     for (size_t i = 0; i < N_SETTINGS; i++) {
@@ -222,16 +222,21 @@ sb_status sb_config_check(const sb_config *config, sb_error *err)
             return refuse(config, &setting->option, err);
     }
     if (config->min_len > config->max_len)
-        return status_fail(err, SB_ERR_ARGUMENT, "min-len is %d; expected at most max-len, %d",
-                           config->min_len, config->max_len);
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "min-len is %d; expected at most max-len, which is %d", config->min_len,
+                           config->max_len);
     if (config->groups > 0 && config->k % config->groups != 0)
-        return status_fail(err, SB_ERR_ARGUMENT, "groups is %d; expected a divisor of k, %d",
-                           config->groups, config->k);
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "groups is %d; expected a divisor of k, which is %d", config->groups,
+                           config->k);
     if ((config->n_ban > 0 && config->ban == NULL) || (config->n_stop > 0 && config->stop == NULL))
-        return status_fail(err, SB_ERR_ARGUMENT, "ban or stop has a count but no list");
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "ban or stop has a count but no list: the pointer is NULL");
     for (size_t i = 0; i < config->n_stop; i++)
         if (config->stop[i] == NULL || config->stop[i][0] == '\0')
-            return status_fail(err, SB_ERR_ARGUMENT, "stop: an empty string ends every sequence");
+            return status_fail(err, SB_ERR_ARGUMENT,
+                               "a stop string is empty; expected text, because an empty string "
+                               "would end every sequence");
     return SB_OK;
 }
 
@@ -273,7 +278,7 @@ static bool read_value(const sb_option *option, const char *text, double *number
 sb_status sb_config_set(sb_config *config, const char *name, const char *value, sb_error *err)
 {
     if (config == NULL || name == NULL || value == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_config_set: config, name and value expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_config_set: config, name or value is NULL");
     const struct setting *const setting = find_setting(name);
     if (setting == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "there is no option '%s'", name);
@@ -286,7 +291,8 @@ sb_status sb_config_set(sb_config *config, const char *name, const char *value, 
     return SB_OK;
 }
 
-/* The fewest digits that read back to the same double; the locale's point does not matter. */
+/* Writes the fewest digits (15 to 17) that read back as the same double, with a point in every
+ * locale. */
 static void write_shortest(char *text, size_t size, double x)
 {
     double back = NAN;
@@ -301,7 +307,7 @@ static void write_shortest(char *text, size_t size, double x)
     }
 }
 
-/* The word at a place of "a|b|c". */
+/* Copies word number `place` of "a|b|c". */
 static void copy_choice(const char *choices, int place, char *text, size_t size)
 {
     for (; place > 0; place--)
@@ -313,7 +319,7 @@ sb_status sb_config_get(const sb_config *config, const char *name, char *text, s
                         sb_error *err)
 {
     if (config == NULL || name == NULL || text == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_config_get: config, name and text expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_config_get: config, name or text is NULL");
     const struct setting *const setting = find_setting(name);
     if (setting == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "there is no option '%s'", name);

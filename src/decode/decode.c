@@ -1,5 +1,5 @@
-/* The one loop. Every method runs through sb_decoder_advance: lengths, ends, paths,
- * log-probabilities and the rows to ask for are dealt with here and nowhere else. */
+/* The only loop of the library. Every method runs through sb_decoder_advance. Only this file deals
+ * with lengths, ends, paths, log-probabilities and the rows to ask for. */
 #include "decode/decode.h"
 
 #include <math.h>
@@ -133,7 +133,7 @@ sb_status decode_keep(struct slot *slot, int32_t i)
 
 /* --- the loop --- */
 
-/* Room for n opened rows. */
+/* Makes room for n opened rows. */
 static sb_status reserve_rows(sb_decoder *decoder, size_t n)
 {
     if (alloc_reserve(&decoder->rows, &decoder->row_capacity, n, sizeof *decoder->rows) != SB_OK ||
@@ -163,7 +163,7 @@ sb_status decode_refuse_row(const struct row *row, int32_t step, size_t place, s
                        step, place, bad, row_score(row, bad));
 }
 
-/* Normalises the slot's rows, and refuses what is no distribution. */
+/* Normalises and filters the slot's rows. Refuses a row without mass. */
 static sb_status open_rows(sb_decoder *decoder, struct slot *slot, const void *logits,
                            size_t stride, sb_error *err)
 {
@@ -178,8 +178,8 @@ static sb_status open_rows(sb_decoder *decoder, struct slot *slot, const void *l
             return decode_refuse_row(row, slot->step + 1, place, err);
         if (!filter_row(decoder, slot, (int32_t)i))
             return status_fail(err, SB_ERR_MODEL,
-                               "step %d, row %zu: no token is left by ban and min-len; a prefix "
-                               "here cannot go on",
+                               "step %d, row %zu: ban and min-len exclude every token that could "
+                               "follow this prefix",
                                slot->step + 1, place);
     }
     slot->model_rows += slot->n_wanted;
@@ -191,7 +191,7 @@ static bool grows(const struct slot *slot)
     return slot->n_wanted > 0;
 }
 
-/* One step of one slot. */
+/* Makes one step in one slot. */
 static sb_status advance_slot(sb_decoder *decoder, struct slot *slot, const void *logits,
                               size_t stride, sb_error *err)
 {
@@ -208,7 +208,7 @@ static sb_status advance_slot(sb_decoder *decoder, struct slot *slot, const void
     if (grows(slot))
         return SB_OK;
     status = decoder->method->finish(decoder, slot);
-    if (status != SB_OK || grows(slot)) /* reject may start again */
+    if (status != SB_OK || grows(slot)) /* reject may have started again */
         return status;
     status = result_build(decoder, slot);
     if (status == SB_OK)
@@ -223,7 +223,8 @@ sb_status decode_build_request(sb_decoder *decoder, sb_error *err)
         if (decoder->slots[s].state == SLOT_RUNNING)
             n += decoder->slots[s].n_wanted;
     if (n > INT32_MAX / 8)
-        return status_fail(err, SB_ERR_LIMIT, "%zu rows at once are more than %d", n,
+        return status_fail(err, SB_ERR_LIMIT,
+                           "all draws together ask for %zu rows at once; expected at most %d", n,
                            INT32_MAX / 8);
     if (n > decoder->request_capacity) {
         int32_t *const lists = alloc_array(n, 3 * 2 * sizeof *lists);
@@ -264,14 +265,15 @@ sb_status decode_fail(sb_decoder *decoder, sb_status status, sb_error *err)
 sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t stride, sb_error *err)
 {
     if (decoder == NULL || logits == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_advance: decoder and logits expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_advance: decoder or logits is NULL");
     if (decoder->failed)
         return status_fail(err, SB_ERR_STATE, "this decoder has failed before; close it");
     if (decoder->n_rows == 0)
         return status_fail(err, SB_ERR_STATE, "no rows are wanted: the decoder is done");
     if (stride < (size_t)decoder->spec.vocab_size && decoder->n_rows > 1)
-        return status_fail(err, SB_ERR_ARGUMENT, "a stride of %zu is shorter than a row of %d",
-                           stride, decoder->spec.vocab_size);
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "stride is %zu; expected at least the %d scores of a row", stride,
+                           decoder->spec.vocab_size);
     sb_status failure = SB_OK;
     for (int32_t s = 0; s < decoder->spec.max_slots; s++) {
         struct slot *const slot = &decoder->slots[s];

@@ -1,4 +1,5 @@
-/* The decoder as an object: opening, slots and their jobs, results. The loop itself is decode.c. */
+/* The decoder as an object: opens and closes it, starts jobs in its slots and gives their results.
+ * The loop itself is in decode.c. */
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t *slot_n
                          sb_error *err)
 {
     if (decoder == NULL || job == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_add: decoder and job expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_add: decoder or job is NULL");
     if (decoder->failed)
         return status_fail(err, SB_ERR_STATE, "this decoder has failed before; close it");
     const double temperature =
@@ -38,7 +39,8 @@ sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t *slot_n
     while (s < decoder->spec.max_slots && decoder->slots[s].state != SLOT_FREE)
         s++;
     if (s == decoder->spec.max_slots)
-        return status_fail(err, SB_ERR_STATE, "all %d slots are taken", s);
+        return status_fail(err, SB_ERR_STATE, "all %d slots are taken; take a result to free one",
+                           s);
     struct slot *const slot = &decoder->slots[s];
     slot->key = (struct noise_key){decoder->config.seed, job->stream, job->draw};
     slot->temperature = temperature;
@@ -77,7 +79,7 @@ sb_status sb_decoder_take(sb_decoder *decoder, int32_t slot_number, sb_result *r
     if (decoder == NULL || result == NULL || slot_number < 0 ||
         slot_number >= decoder->spec.max_slots)
         return status_fail(err, SB_ERR_ARGUMENT,
-                           "sb_decoder_take: decoder, slot and result expected");
+                           "sb_decoder_take: decoder or result is NULL, or there is no such slot");
     struct slot *const slot = &decoder->slots[slot_number];
     if (decoder->failed || slot->state < SLOT_FINISHED)
         return status_fail(err, SB_ERR_STATE, "slot %d has no result to take", slot_number);
@@ -86,7 +88,7 @@ sb_status sb_decoder_take(sb_decoder *decoder, int32_t slot_number, sb_result *r
         slot->state = SLOT_FREE;
         return status_fail(err, slot->error.status, "%s", slot->error.message);
     }
-    /* They change places, so that both keep their memory for the next one. */
+    /* The two results are swapped, so that the slot gets memory for its next result. */
     const sb_result taken = slot->result;
     slot->result = *result;
     *result = taken;
@@ -98,10 +100,11 @@ sb_status sb_decoder_take(sb_decoder *decoder, int32_t slot_number, sb_result *r
 sb_status sb_decoder_cancel(sb_decoder *decoder, int32_t slot_number, sb_error *err)
 {
     if (decoder == NULL || slot_number < 0 || slot_number >= decoder->spec.max_slots)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_cancel: decoder and slot expected");
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_decoder_cancel: decoder is NULL, or there is no such slot");
     struct slot *const slot = &decoder->slots[slot_number];
     if (decoder->failed || slot->state == SLOT_FREE)
-        return status_fail(err, SB_ERR_STATE, "slot %d has no job to give up", slot_number);
+        return status_fail(err, SB_ERR_STATE, "slot %d has no job to cancel", slot_number);
     slot->state = SLOT_FREE;
     const sb_status status = decode_build_request(decoder, err);
     return status == SB_OK ? SB_OK : decode_fail(decoder, status, err);
@@ -155,11 +158,14 @@ static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config
                            spec->stop_window);
     if (config->n_stop > 0 && spec->is_stop == NULL)
         return status_fail(err, SB_ERR_ARGUMENT,
-                           "stop strings need is_stop: the decoder itself has no text");
+                           "the config has stop strings, but is_stop is NULL; expected a function, "
+                           "because the decoder itself has no text");
     if (spec->max_rows > 0 && config->method == SB_METHOD_EXPLICIT)
         return status_fail(err, SB_ERR_LIMIT,
-                           "explicit evaluates a whole level of the tree at once, and this model "
-                           "limits its rows");
+                           "explicit evaluates a whole level of the tree at once, but a draw from "
+                           "this model has at most %d rows; use method sbs, which gives the same "
+                           "sequences",
+                           spec->max_rows);
     const int64_t rows =
         (int64_t)config->k + (config->method == SB_METHOD_SBS && config->kappa ? 1 : 0);
     if (spec->max_rows > 0 && rows > spec->max_rows)
@@ -167,8 +173,8 @@ static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config
                            config->k, (long long)rows, spec->max_rows);
     for (size_t i = 0; i < config->n_ban; i++)
         if (config->ban[i] < 0 || config->ban[i] >= spec->vocab_size)
-            return status_fail(err, SB_ERR_ARGUMENT, "ban: %d is no token id below %d",
-                               config->ban[i], spec->vocab_size);
+            return status_fail(err, SB_ERR_ARGUMENT, "ban: the token id is %d; expected 0 to %d",
+                               config->ban[i], spec->vocab_size - 1);
     return SB_OK;
 }
 
@@ -176,7 +182,8 @@ sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,
                           const sb_config *config, sb_error *err)
 {
     if (decoder == NULL || spec == NULL || config == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_open: spec and config expected");
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_decoder_open: decoder, spec or config is NULL");
     sb_status status = sb_config_check(config, err);
     if (status == SB_OK)
         status = check_spec(spec, config, err);
@@ -187,7 +194,7 @@ sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,
         return status_no_memory(err);
     d->spec = *spec;
     d->config = *config;
-    d->config.stop = NULL; /* is_stop knows them */
+    d->config.stop = NULL; /* only is_stop uses them */
     d->config.n_stop = 0;
     d->method = methods[config->method];
     d->config.ban = NULL;
@@ -209,7 +216,7 @@ sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,
 sb_status sb_decoder_set_row_type(sb_decoder *decoder, sb_row_type type, sb_error *err)
 {
     if (decoder == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_set_row_type: a decoder expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_set_row_type: decoder is NULL");
     const sb_status status = check_row_type(type, err);
     if (status != SB_OK)
         return status;

@@ -1,10 +1,12 @@
-/* Diverse Beam Search (Vijayakumar et al. 2018), Hamming diversity.
+/* Diverse Beam Search (Vijayakumar et al. 2018) with Hamming diversity.
  *
- * G groups of k / G entries take turns at each step; a token costs strength for every time that an
- * earlier group chose it at this step, EOS included. Finished entries choose nothing. Groups do not
- * see each other's candidates, so two of them may hold the same sequence. With penalty `path` the
- * penalties add up in an entry's score (fairseq); with `step` they count for the choice alone. True
- * log-probabilities are reported. An entry's tag is its group; the beam is in order of groups. */
+ * At each step G groups of k / G entries choose their next tokens, one group after the other. The
+ * score of a token, EOS included, is lowered by `strength` for each time that an earlier group
+ * chose it at this step. Finished entries choose nothing. Groups do not see each other's
+ * candidates, so two of them may hold the same sequence. With penalty `path` the penalties add up
+ * in the score of an entry (as in fairseq); with `step` they count only for the choice at their
+ * step. The reported log-probabilities have no penalty. The tag of an entry is its group; the beam
+ * is in the order of the groups. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -31,7 +33,7 @@ static struct ranking rank_children(const sb_config *config, const struct entry 
     return (struct ranking){config->penalty == SB_PENALTY_PATH ? parent->score : parent->phi, 1};
 }
 
-/* Entries [first, last) of the beam are one group. */
+/* Makes the next entries of one group: entries [first, last) of the beam. */
 static sb_status expand_group(sb_decoder *decoder, struct slot *slot, size_t first, size_t last,
                               struct shortlist *best)
 {
@@ -79,14 +81,15 @@ static sb_status expand_diverse(sb_decoder *decoder, struct slot *slot, sb_error
         struct shortlist best = {decoder->candidates, 0, width};
         status = expand_group(decoder, slot, first, last, &best);
     }
-    /* Only what was chosen was counted. */
+    /* Only tokens that were chosen have a count. */
     for (size_t i = 0; i < slot->next.n; i++)
         if (slot->next.entries[i].token >= 0)
             decoder->counts[slot->next.entries[i].token] = 0;
     return status;
 }
 
-/* By group, then score: with penalty `step` the choice was by another one. Groups are small. */
+/* Sorts the beam by group, then by score: with penalty `step` the choice was made by another score.
+ * An insertion sort will do, because groups are small. */
 static sb_status finish_diverse(sb_decoder *decoder, struct slot *slot)
 {
     (void)decoder;

@@ -1,9 +1,10 @@
-/* Many inputs, several threads, one order.
+/* Draws for many inputs on several threads, and gives the results in one order.
  *
- * A job is one (input, temperature, draw). Workers, each with a session and a decoder of its own,
- * take jobs in order and put their results into a ring; whoever completes the oldest one hands it
- * and its ready successors to the sink. The ring bounds what is pending, so nothing grows with the
- * number of inputs. What a job gives does not depend on who does it or beside which others. */
+ * A job is one (input, temperature, draw). Each worker has its own session and decoder. Workers
+ * take jobs in order and put the results into a ring. The worker that completes the oldest job
+ * hands its result, and those after it that are ready, to the sink. The ring bounds the number of
+ * pending results, so memory does not grow with the number of inputs. The result of a job does not
+ * depend on the worker or on the other jobs of the batch. */
 #include "sbeam/draw.h"
 
 #include "base/alloc.h"
@@ -14,7 +15,7 @@
 
 enum { MOST_THREADS = 1024, MOST_BATCH = 4096 };
 
-/* --- the shared half: under the lock --- */
+/* --- the pool: its data is used under the lock --- */
 
 static void stop_with(struct pool *pool, sb_status status, const sb_error *error)
 {
@@ -32,7 +33,7 @@ static void end_reading(struct pool *pool, struct reading *reading)
     alloc_free(reading);
 }
 
-/* Makes pool->current an input with jobs left; false at the end or on failure. */
+/* Makes pool->current an input with jobs left. Returns false at the end or on failure. */
 static bool read_input(struct pool *pool)
 {
     if (pool->current != NULL && pool->next_of_input < pool->jobs_per_input)
@@ -132,8 +133,8 @@ void pool_refuse(struct pool *pool, const struct work *work, const sb_error *rea
     if (reason->message[0] != '\0')
         status_fail(&pending->error, reason->status, "input %llu: %s", stream, reason->message);
     else
-        status_fail(&pending->error, reason->status, "input %llu: the model failed without a word",
-                    stream);
+        status_fail(&pending->error, reason->status,
+                    "input %llu: the model failed without a message", stream);
     pool->at_end = true;
     pool->next_of_input = pool->jobs_per_input;
     pthread_mutex_unlock(&pool->lock);
@@ -168,7 +169,8 @@ void sb_plan_default(sb_plan *plan)
     *plan = (sb_plan){.n_draws = 1, .threads = 1, .batch = 16};
 }
 
-/* Most rows that one job asks for at once; reject keeps to what there is. */
+/* Returns the number of rows that one job needs at once. reject can use more, but does not need
+ * them. */
 static int64_t rows_of_job(const sb_config *config)
 {
     return (int64_t)config->k + (config->method == SB_METHOD_SBS && config->kappa ? 1 : 0);
@@ -196,15 +198,15 @@ static sb_status check_plan(const struct pool *pool, sb_error *err)
         plan->n_draws - 1 > UINT64_MAX - plan->first_draw)
         return status_fail(
             err, SB_ERR_ARGUMENT,
-            "draws is %llu from %llu on; expected at least 1, and numbers below 2^64",
+            "draws is %llu, from number %llu on; expected at least 1 draw, and numbers below 2^64",
             (unsigned long long)plan->n_draws, (unsigned long long)plan->first_draw);
     if (config->n_stop > 0 && sb_model_token_text(model, 0) == NULL)
         return status_fail(err, SB_ERR_ARGUMENT,
-                           "stop strings need text, and the tokens of this model have none");
+                           "stop strings need text, but the tokens of this model have none");
     const sb_model_info *const info = sb_model_get_info(model);
     if (plan->cache_size > 0 && !sb_model_has_states(model))
         return status_fail(err, SB_ERR_ARGUMENT,
-                           "a cache needs a model that can save the state of a row, which one of "
+                           "a cache needs a model that can save the state of a row; a model of "
                            "kind '%s' cannot",
                            info->kind);
     if (info->max_len > 0 && config->min_len > info->max_len)
@@ -214,8 +216,8 @@ static sb_status check_plan(const struct pool *pool, sb_error *err)
     return SB_OK;
 }
 
-/* The batch of the plan, or what the model has rows for. A row beside those of each job is left,
- * where that is possible, for what the model keeps of its input, such as a prompt. */
+/* Sets the batch to that of the plan, or to fewer if the model has too few rows. If possible, each
+ * job leaves one row unused, for what the model keeps of its input, such as a prompt. */
 static void choose_batch(struct pool *pool)
 {
     const int64_t limit = sb_model_get_info(pool->model)->max_rows;
@@ -230,7 +232,7 @@ static void choose_batch(struct pool *pool)
         pool->max_rows--;
 }
 
-/* What a worker's session will have to do. */
+/* Returns the size of the work of a worker's session. */
 static sb_session_spec make_session_spec(const struct pool *pool)
 {
     const sb_config *const config = pool->config;
@@ -247,7 +249,7 @@ static sb_session_spec make_session_spec(const struct pool *pool)
     };
 }
 
-/* A session tells how large the states are. */
+/* Opens the cache, if the plan has one. It needs a session, to learn the size of a state. */
 static sb_status open_cache(struct pool *pool, sb_error *err)
 {
     if (pool->plan.cache_size == 0)
@@ -279,7 +281,7 @@ static sb_status open_pool(struct pool *pool, sb_error *err)
     choose_batch(pool);
     pool->session_spec = make_session_spec(pool);
     if (sb_model_get_info(pool->model)->has_threads)
-        pool->plan.threads = 1; /* the model has them */
+        pool->plan.threads = 1; /* the session of the only worker gets them */
     pool->ring_size = 4 * (uint64_t)pool->plan.threads * (uint64_t)pool->batch;
     pool->ring = alloc_zeroed(pool->ring_size, sizeof *pool->ring);
     pthread_mutex_init(&pool->lock, NULL);
@@ -292,7 +294,7 @@ static sb_status open_pool(struct pool *pool, sb_error *err)
 
 static void run_workers(struct pool *pool)
 {
-    /* A thread that cannot be made is work left to the others. */
+    /* If a thread cannot be made, the others do its work. */
     pthread_t threads[MOST_THREADS];
     int32_t n = 0;
     while (n < pool->plan.threads - 1 &&
@@ -303,7 +305,7 @@ static void run_workers(struct pool *pool)
         pthread_join(threads[--n], NULL);
 }
 
-/* Inputs that were read but not finished, because the work was stopped. */
+/* Calls `done` for the inputs that were read but not finished because the work was stopped. */
 static void end_readings(struct pool *pool)
 {
     struct reading *last = NULL;
@@ -326,7 +328,7 @@ sb_status sb_draw_all(const sb_model *model, const sb_config *config, const sb_p
     if (model == NULL || config == NULL || plan == NULL || pipe == NULL || pipe->source == NULL ||
         pipe->sink == NULL)
         return status_fail(err, SB_ERR_ARGUMENT,
-                           "sb_draw_all: model, config, plan, source and sink expected");
+                           "sb_draw_all: model, config, plan, source or sink is NULL");
     struct pool pool = {.model = model, .config = config, .plan = *plan, .pipe = pipe};
     if (plan->temperatures == NULL) {
         pool.plan.temperatures = &config->temperature;

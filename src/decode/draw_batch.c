@@ -1,4 +1,4 @@
-/* The calls for inputs that are all at hand, on top of sb_draw_all. */
+/* sb_draw and sb_draw_batch: sb_draw_all for inputs that are in memory. */
 #include <string.h>
 
 #include "base/status.h"
@@ -37,9 +37,9 @@ sb_status sb_draw_batch(const sb_model *model, const sb_input *inputs, size_t n_
                         sb_error *err)
 {
     if (n_inputs > 0 && (inputs == NULL || results == NULL))
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_draw_batch: inputs and results expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_draw_batch: inputs or results is NULL");
     if (plan == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_draw_batch: a plan expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_draw_batch: plan is NULL");
     const size_t n_temperatures = plan->temperatures != NULL ? plan->n_temperatures : 1;
     for (size_t i = 0; i < n_inputs * n_temperatures * plan->n_draws; i++)
         result_clear(results[i]);
@@ -55,10 +55,11 @@ sb_status sb_draw(const sb_model *model, const char *input, const sb_config *con
                   sb_result *result, sb_error *err)
 {
     if (result == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_draw: a result expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_draw: result is NULL");
     result_clear(result);
     if (input == NULL && model != NULL && sb_model_get_info(model)->needs_input)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_draw: a model of kind '%s' needs an input",
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_draw: input is NULL, but a model of kind '%s' needs an input",
                            sb_model_get_info(model)->kind);
     const sb_input one = {.text = input, .size = input != NULL ? strlen(input) : 0};
     sb_plan plan;

@@ -1,4 +1,4 @@
-/* What the workers of sb_draw_all share: draw.c is the pool, draw_worker.c a worker. */
+/* The data that the workers of sb_draw_all share. draw.c is the pool, draw_worker.c is a worker. */
 #ifndef DECODE_DRAW_POOL_H
 #define DECODE_DRAW_POOL_H
 
@@ -10,17 +10,18 @@
 #include "sbeam/decoder.h"
 #include "sbeam/draw.h"
 
-/* An input that has been read and is not done. */
+/* An input that was read and for which `done` has not been called. */
 struct reading {
     sb_input input;
-    uint64_t left; /* results still to be handed over */
+    uint64_t left; /* results that the sink has not taken yet */
 };
 
+/* The result of a job, from the taking of the job until the sink has taken the result. */
 struct pending {
     sb_result result;
     struct reading *reading;
     bool ready;
-    sb_error error; /* status not SB_OK: the job failed, and the work ends when its turn comes */
+    sb_error error; /* if status is not SB_OK, the job failed; the work ends when its turn comes */
 };
 
 struct pool {
@@ -31,43 +32,47 @@ struct pool {
     struct row_cache *cache; /* or NULL */
     uint64_t jobs_per_input;
     int32_t batch;
-    int32_t max_rows; /* that a job may ask for at once, or 0 for no limit */
+    int32_t max_rows; /* maximum number of rows of a job at once, or 0: no limit */
     sb_session_spec session_spec;
 
-    pthread_mutex_t lock; /* guards all that follows */
-    pthread_cond_t room;  /* the ring has moved, or the work is over */
+    pthread_mutex_t lock; /* guards all fields below */
+    pthread_cond_t room;  /* signals that the ring has moved or that the work has ended */
     struct reading *current;
-    uint64_t next_of_input; /* the next job of the current input */
+    uint64_t next_of_input; /* number of its next job */
     bool at_end;
-    struct pending *ring; /* (ring_size): job number j is at j % ring_size */
+    struct pending *ring; /* (ring_size) job number j is at index j % ring_size */
     uint64_t ring_size, n_taken, n_handed;
     sb_cache_stats cached;
     sb_status status; /* the first failure */
     sb_error error;
 };
 
+/* A job that a worker has taken. */
 struct work {
     struct reading *reading;
-    uint64_t number;
+    uint64_t number; /* of the job, in the order of the results */
     sb_job job;
 };
 
-/* The next job. Waits for room in the ring only when the caller has nothing else to do. */
+/* Takes the next job. Returns false if there is none, the work has ended, or the ring is full. If
+ * may_wait, waits for room in the ring: only for workers that have nothing else to do. */
 bool pool_take(struct pool *pool, bool may_wait, struct work *work);
-/* Whether there will be no further job. */
+/* Returns whether there are no more jobs. */
 bool pool_is_empty(struct pool *pool);
-/* Where the result of a job goes, before it is handed over. */
+/* Returns where the worker puts the result of a job, before it calls pool_hand_over. */
 sb_result *pool_result(struct pool *pool, const struct work *work);
-/* Marks a job as ready and hands over what is ready at the head of the ring. */
+/* Marks a job as ready, then hands to the sink all results that are ready at the head of the ring.
+ */
 void pool_hand_over(struct pool *pool, uint64_t number);
-/* A job that cannot be done: what was asked before it is still handed over, nothing after. */
+/* Marks a job as failed. The sink still gets the results of all jobs before it, but none after it.
+ */
 void pool_refuse(struct pool *pool, const struct work *work, const sb_error *reason);
-/* Ends the work. */
+/* Ends the work at once; the first error is the one that is returned. */
 void pool_stop(struct pool *pool, sb_status status, const sb_error *error);
-/* Adds up what the caches of the workers did. */
+/* Adds a worker's use of the cache to the statistics. */
 void pool_count_rows(struct pool *pool, uint64_t n_rows, uint64_t n_evaluated, double seconds);
 
-/* Works until there are no more jobs; the argument is the pool. For pthread_create. */
+/* Runs a worker until there are no more jobs. The argument is the pool. For pthread_create. */
 void *draw_worker_run(void *pool);
 
 #endif

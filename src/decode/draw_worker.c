@@ -1,4 +1,4 @@
-/* A worker: takes jobs from the pool and moves up to `batch` of them on together, step by step. */
+/* A worker: takes jobs from the pool and advances up to `batch` of them together, step by step. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -11,12 +11,12 @@ struct worker {
     struct pool *pool;
     sb_session *session;
     sb_decoder *decoder;
-    struct work *work;  /* (batch) by slot; no reading: the slot is free */
-    struct work *first; /* (batch) the jobs that it begins with */
+    struct work *work;  /* (batch) the job of each slot; if its reading is NULL, the slot is free */
+    struct work *first; /* (batch) the first jobs */
     int32_t n_active;
     void *rows;
     size_t rows_size;           /* bytes */
-    struct cached_steps cached; /* where the pool has a cache */
+    struct cached_steps cached; /* used if the pool has a cache */
 };
 
 static bool is_leaf(void *user, int32_t row, int32_t token)
@@ -39,9 +39,10 @@ static int is_stop(void *user, const int32_t *tokens, int32_t n_tokens)
     return found;
 }
 
-/* Text before these last tokens was looked at in earlier steps: a token has at least one byte. That
- * of a model with a way of its own may have none, or change with what is before it; then all is
- * looked at. */
+/* Returns how many of the last tokens is_stop must look at, or 0 for all. A token has at least one
+ * byte of text, and earlier steps have checked the text before the last token, so as many tokens
+ * as the longest stop string has bytes, and one more, are enough. But if the model has its own
+ * text, a token may have no bytes or may change the text before it; then all tokens are needed. */
 static int32_t stop_window(const sb_model *model, const sb_config *config)
 {
     if (sb_model_has_own_text(model))
@@ -53,7 +54,7 @@ static int32_t stop_window(const sb_model *model, const sb_config *config)
     return longest < INT32_MAX / 2 ? (int32_t)longest + 1 : 0;
 }
 
-/* What can be refused before an input is asked for. */
+/* Opens the decoder, which refuses bad settings before the source is asked for an input. */
 static sb_status open_decoder(struct worker *worker, sb_error *err)
 {
     const struct pool *const pool = worker->pool;
@@ -78,8 +79,9 @@ static sb_status open_decoder(struct worker *worker, sb_error *err)
     return sb_decoder_open(&worker->decoder, &spec, &config, err);
 }
 
-/* Opens the session once the first jobs are known: a model makes room for all that it is told of,
- * so it is not told of a whole batch where these are all that there will be. */
+/* Opens the session after the first jobs have been taken. A model makes room for the numbers in the
+ * spec. So if there are no other jobs, the spec gets the numbers for these jobs, not for a whole
+ * batch. */
 static sb_status open_session(struct worker *worker, int32_t n_first, sb_error *err)
 {
     struct pool *const pool = worker->pool;
@@ -112,7 +114,7 @@ static sb_status check_interrupt(const struct pool *pool, sb_error *err)
     return status_fail(err, SB_ERR_STOPPED, "interrupted");
 }
 
-/* Starts a job in a slot. That may take long, too: sources are encoded. */
+/* Starts a job in a slot. Checks the interrupt before, because encoding a source may take long. */
 static sb_status begin(struct worker *worker, const struct work *work, sb_error *err)
 {
     const sb_input *const input = &work->reading->input;
@@ -136,7 +138,7 @@ static sb_status begin(struct worker *worker, const struct work *work, sb_error 
     return sb_decoder_cancel(worker->decoder, slot, err);
 }
 
-/* One step of the model and of the search. */
+/* Makes one step of the model and of the search. */
 static sb_status step(struct worker *worker, sb_error *err)
 {
     const sb_model_info *const info = sb_model_get_info(worker->pool->model);
@@ -154,11 +156,11 @@ static sb_status step(struct worker *worker, sb_error *err)
     if (status != SB_OK)
         return status;
     status = sb_decoder_advance(worker->decoder, worker->rows, (size_t)info->vocab_size, err);
-    /* These concern single slots, which say so when they are taken. */
+    /* These concern single slots, whose errors sb_decoder_take returns. */
     return status == SB_ERR_MODEL || status == SB_ERR_LIMIT ? SB_OK : status;
 }
 
-/* Hands over the results, and the errors, of the slots that have finished. */
+/* Hands over the results and errors of the slots that have finished. */
 static void collect(struct worker *worker)
 {
     struct pool *const pool = worker->pool;
@@ -176,7 +178,7 @@ static void collect(struct worker *worker)
     }
 }
 
-/* The step as a whole failed, and with it all jobs of this worker: the first of them will tell. */
+/* Marks all jobs of this worker as failed, after a step failed as a whole. */
 static void refuse_all(struct worker *worker, const sb_error *reason)
 {
     for (int32_t slot = 0; slot < worker->pool->batch; slot++)
@@ -184,10 +186,10 @@ static void refuse_all(struct worker *worker, const sb_error *reason)
             pool_refuse(worker->pool, &worker->work[slot], reason);
 }
 
-/* Works until there are no more jobs. What fails before a job is begun is returned, and so is an
- * interrupt; after that it belongs to the job. Whoever waits for room in the ring, or for a row
- * that is being computed, waits for a worker within its step, which goes on to its end: so an
- * interrupt leaves nobody waiting. */
+/* Works until there are no more jobs. Returns an interrupt and the errors that occur before a job
+ * begins; later errors belong to the job. A thread that waits for room in the ring, or for a row of
+ * the cache, waits for a worker that is within a step. A worker completes its step even if it is
+ * interrupted, so an interrupt leaves no thread waiting. */
 static sb_status work_on(struct worker *worker, sb_error *err)
 {
     struct pool *const pool = worker->pool;

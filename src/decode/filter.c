@@ -1,15 +1,16 @@
-/* What changes the model before the draw: ban and min-len, then (the temperature being in the row)
- * top-k, top-p and min-p, in this order, each on the renormalised row, ties to the lower id. The
- * draw is exact for the model so changed . Nothing is copied: the members that are out
- * are marked in the row. */
+/* Filters a row before the draw: removes tokens by ban and min-len, then by top-k, top-p and min-p,
+ * in this order. The probabilities are tempered, and each filter works on the row as the filters
+ * before it left it, renormalised. Among equally likely tokens the lower id is kept. The draw is
+ * exact for the model that is changed in this way. The scores are not copied; removed members are
+ * marked in the row. */
 #include <math.h>
 
 #include "decode/decode.h"
 
-/* What a sum of rounded probabilities may miss a boundary by: 0.6 + 0.3 is meant to reach 0.9. */
+/* A sum of rounded probabilities reaches a bound if it is this close: 0.6 + 0.3 must reach 0.9. */
 static const double SLACK = 1e-12;
 
-/* Members ordered by score, the lower id first among equals. */
+/* Orders members by descending score, then by ascending id. */
 static bool before(const struct row *row, int32_t a, int32_t b)
 {
     const double x = row_score(row, a), y = row_score(row, b);
@@ -32,8 +33,9 @@ static void sift_down(const struct row *row, int32_t *heap, int32_t n, int32_t i
     }
 }
 
-/* Puts the likeliest members at the end of ids, best last, until n_best of them or `mass` of the
- * row is there; returns their number. A heap, because few are wanted of many. */
+/* Moves the likeliest members to the end of ids, best last, until there are n_best of them or their
+ * probabilities sum to `mass`. Returns their number. Uses a heap, because usually few of many are
+ * taken. */
 static int32_t take_best(const struct row *row, int32_t *ids, int32_t n, int32_t n_best,
                          double mass)
 {
@@ -52,7 +54,8 @@ static int32_t take_best(const struct row *row, int32_t *ids, int32_t n, int32_t
     return taken;
 }
 
-/* Keeps what top-k, top-p and min-p leave. The likeliest member always stays. */
+/* Applies top-k, top-p and min-p. The likeliest member always stays. Returns false if no member is
+ * left. */
 static bool keep_likeliest(sb_decoder *decoder, struct row *row)
 {
     const sb_config *const config = &decoder->config;
@@ -89,7 +92,8 @@ static bool keep_likeliest(sb_decoder *decoder, struct row *row)
     return row_renormalise(row);
 }
 
-/* Leaves of a tree that come too early. */
+/* Removes the children that are leaves of a tree, for rows before min-len. Returns whether there
+ * were any. */
 static bool exclude_early_leaves(const sb_decoder *decoder, const struct slot *slot, int32_t r)
 {
     struct row *const row = &decoder->rows[r];

@@ -1,5 +1,5 @@
-/* A number that one thread, or a signal handler, stores and the workers read. Nothing else is
- * handed over by it, so the order of other memory does not matter: relaxed loads and stores. */
+/* An interrupt is a number that a thread or a signal handler stores and the workers read. It passes
+ * on no other data, so relaxed loads and stores are enough. */
 #include "decode/interrupt.h"
 
 #include <stdatomic.h>
@@ -19,7 +19,7 @@ struct sb_interrupt {
 sb_status sb_interrupt_open(sb_interrupt **interrupt, sb_error *err)
 {
     if (interrupt == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_interrupt_open: a place for it expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_interrupt_open: interrupt is NULL");
     sb_interrupt *const opened = alloc_zeroed(1, sizeof *opened);
     if (opened == NULL)
         return status_no_memory(err);

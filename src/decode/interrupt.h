@@ -1,4 +1,4 @@
-/* What the workers ask of an sb_interrupt. */
+/* Tells the workers whether an sb_interrupt was raised. */
 #ifndef DECODE_INTERRUPT_H
 #define DECODE_INTERRUPT_H
 
@@ -6,7 +6,7 @@
 
 #include "sbeam/draw.h"
 
-/* NULL is never raised. */
+/* Returns whether the interrupt has been raised; false for NULL. */
 bool interrupt_is_raised(const sb_interrupt *interrupt);
 
 #endif

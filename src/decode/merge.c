@@ -13,8 +13,8 @@ sb_status merge_start(sb_decoder *decoder, struct slot *slot)
     return decode_push_root(slot, logspace_gumbel(0, noise_of_child(&slot->key, root, 0).value), 0);
 }
 
-/* Where the merge begins: a heap of streams, in decoder->candidates, whose score is the value of
- * the best child of an entry, or of the leaf itself. */
+/* Starts the merge: makes a heap of streams in decoder->candidates. The score of a stream is the G
+ * of its best child, or of the leaf itself. */
 static sb_status open_streams(sb_decoder *decoder, const struct slot *slot, bool afresh)
 {
     const size_t n = slot->now.n;
@@ -41,7 +41,7 @@ static sb_status open_streams(sb_decoder *decoder, const struct slot *slot, bool
     return SB_OK;
 }
 
-/* Notes the mass of what the first n streams of the heap still hold. */
+/* Adds the mass that is left in the first n streams of the heap to slot->pruned. */
 static void prune(const sb_decoder *decoder, struct slot *slot, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -76,7 +76,7 @@ sb_status merge_best(sb_decoder *decoder, struct slot *slot, size_t width, bool 
             }
         }
         if (slot->next.n >= width && entry->end == SB_END_NONE)
-            break; /* what is left of this stream is pruned too */
+            break; /* the stream stays on the heap: prune counts its other children */
         heap[0].score = next;
         if (next == -INFINITY)
             heap[0] = heap[--n];

@@ -1,8 +1,8 @@
-/* The best of all children and finished leaves by their perturbed log-probability G: what sbs and
- * the methods that draw each beam without replacement share.
+/* Finds the best of all children and finished leaves by their perturbed log-probability G. sbs and
+ * the other methods that draw each beam without replacement share it.
  *
- * Each prefix yields its children best first (math/children.h), so the next beam is a k-way merge
- * of streams, and comes out in descending order of G. A finished leaf is a stream of one. */
+ * Each prefix gives its children best first (math/children.h). So the next beam is a k-way merge of
+ * these streams, and comes out in descending order of G. A finished leaf is a stream of one. */
 #ifndef DECODE_MERGE_H
 #define DECODE_MERGE_H
 
@@ -11,11 +11,11 @@
 
 #include "decode/decode.h"
 
-/* A method's start: the root, with G ~ Gumbel(0). */
+/* Puts the root on the beam, with G ~ Gumbel(0); the `start` of a method. */
 sb_status merge_start(sb_decoder *decoder, struct slot *slot);
 
-/* Fills slot->next with the `width` best and adds the mass of the others to slot->pruned. With
- * `afresh` the G of every entry is drawn anew from Gumbel(phi) instead of being kept. */
+/* Fills slot->next with the `width` best and adds the mass of all others to slot->pruned. If
+ * `afresh`, the G of every entry is first drawn again from Gumbel(phi) instead of being kept. */
 sb_status merge_best(sb_decoder *decoder, struct slot *slot, size_t width, bool afresh);
 
 #endif

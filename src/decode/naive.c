@@ -1,18 +1,18 @@
-/* Shortcuts that look like sampling without replacement and are not. They are kept to show how far
- * they are from it; none has G, kappa or log_p_draw.
+/* Biased shortcuts: they look like sampling without replacement, but their law is another one. They
+ * are here only to show how far they are from it. None has G, kappa or log_p_draw.
  *
  * resample: the naive alternative of section 4.1, which samples without replacement afresh at each
- * step: G of a prefix is drawn anew from Gumbel(phi) instead of being kept. A rare prefix must be
- * drawn again and again.
+ * step. The G of a prefix is drawn again from Gumbel(phi) instead of being kept, so a rare prefix
+ * must win at every step.
  *
  * commit: the hard commitment of section 4.1. k first tokens are drawn without replacement; from
  * then on each prefix gets one child, drawn from its conditional distribution. No two sequences
- * share their first token, so there are no more of them than first tokens. The noise is that of
- * sbs: each sequence is the best of all that begin with its first token.
+ * share their first token, so there are at most as many sequences as first tokens. The noise is
+ * that of sbs: each sequence is the best of all that begin with its first token.
  *
- * beam-sample: what engines do that put sampling into a beam search. 2k candidates are drawn
- * without replacement from the softmax of the cumulated log-probabilities, afresh at each step, and
- * the k likeliest of them go on. Here a finished sequence stays and competes, as everywhere. */
+ * beam-sample: as in engines that put sampling into a beam search. At each step 2k candidates are
+ * drawn afresh, without replacement, from the softmax of the cumulated log-probabilities, and
+ * the k likeliest of them continue. As in sbs, a finished sequence stays and competes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static sb_status expand_resample(sb_decoder *decoder, struct slot *slot, sb_erro
     return merge_best(decoder, slot, (size_t)decoder->config.k, true);
 }
 
-/* What was not returned was left out at some step. */
+/* Sets `exhausted`: all sequences are returned if no step has left anything out. */
 static sb_status finish_naive(sb_decoder *decoder, struct slot *slot)
 {
     (void)decoder;
@@ -36,7 +36,7 @@ static sb_status finish_naive(sb_decoder *decoder, struct slot *slot)
 
 /* --- commit --- */
 
-/* The best child by G, which is child j with probability p_j. */
+/* Pushes the best child of entry i by G; it is child j with probability p_j. */
 static sb_status push_one_child(sb_decoder *decoder, struct slot *slot, size_t i)
 {
     const struct entry *const entry = &slot->now.entries[i];
@@ -62,7 +62,7 @@ static sb_status expand_commit(sb_decoder *decoder, struct slot *slot, sb_error 
 
 /* --- beam-sample --- */
 
-/* Likelier first, then in the order of the beam before. */
+/* Orders by descending probability, then by the order of the parents, then by token. */
 static int compare_phi(const void *a, const void *b)
 {
     const struct entry *const x = a, *const y = b;
@@ -73,7 +73,7 @@ static int compare_phi(const void *a, const void *b)
     return (x->token > y->token) - (x->token < y->token);
 }
 
-/* Asks for the rows of slot->next alone, in its order: those of what was dropped go. */
+/* Asks only for the rows of slot->next, in its order, without those of the dropped entries. */
 static sb_status renew_wanted(struct slot *slot)
 {
     const size_t n_old = slot->n_wanted;

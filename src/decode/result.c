@@ -1,4 +1,4 @@
-/* Results: from the last beam to tokens, weights and the probability of the whole draw. */
+/* Turns the last beam into a result: tokens, weights and the probability of the whole draw. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -51,7 +51,7 @@ sb_status result_copy(sb_result *to, const sb_result *from)
         const size_t n = (size_t)from->sequences[i].n_tokens;
         to->sequences[i] = from->sequences[i];
         to->sequences[i].tokens = next;
-        if (n > 0) { /* where nothing has tokens there is no pool */
+        if (n > 0) { /* if no sequence has tokens, the pool may be NULL */
             memcpy(next, from->sequences[i].tokens, n * sizeof *next);
             next += n;
         }
@@ -62,7 +62,7 @@ sb_status result_copy(sb_result *to, const sb_result *from)
 sb_status sb_result_open(sb_result **result, sb_error *err)
 {
     if (result == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_result_open: a place for the result expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_result_open: result is NULL");
     sb_result *const r = alloc_zeroed(1, sizeof *r);
     if (r == NULL)
         return status_no_memory(err);
@@ -79,7 +79,7 @@ void sb_result_close(sb_result *result)
     alloc_free(result);
 }
 
-/* Copies the paths into one pool. */
+/* Copies the tokens of all sequences into one pool. */
 static sb_status copy_tokens(const struct slot *slot, sb_result *result)
 {
     size_t total = 0;
@@ -136,7 +136,8 @@ sb_status result_build(sb_decoder *decoder, struct slot *slot)
     if (decoder->method->has_log_p_draw && slot->now.n > 0) {
         const double *const log_p = &result->sequences[0].log_p;
         const size_t stride = sizeof(sb_sequence);
-        /* The search knows what it left out; the difference to 1 is the second best. */
+        /* sbs and explicit have summed the mass that they left out. For reject it is 1 minus the
+         * mass found, which has a larger rounding error. */
         const double log_left = decoder->method->has_g ? logspace_total_log(&slot->pruned)
                                                        : logspace_left(log_p, slot->now.n, stride);
         result->log_p_draw = logspace_plackett_luce(log_p, slot->now.n, stride, log_left);

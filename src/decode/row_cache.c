@@ -11,16 +11,16 @@ struct cached_row {
     struct noise_node key;
     enum row_state state;
     uint32_t n_claims;
-    struct cached_row *chain;         /* the next of its bucket */
-    struct cached_row *older, *newer; /* by use; among rows that nobody claims */
+    struct cached_row *chain;         /* the next row of its bucket */
+    struct cached_row *older, *newer; /* by last use, in the list of rows without claims */
     /* the data follows */
 };
 
 struct row_cache {
     size_t data_size, n_rows, most_rows;
-    struct cached_row **buckets; /* (mask + 1), a power of two that grows with the rows */
+    struct cached_row **buckets; /* (mask + 1), a power of two that grows with n_rows */
     size_t mask;
-    struct cached_row *oldest, *newest; /* what may be evicted */
+    struct cached_row *oldest, *newest; /* of the rows without claims, which may be evicted */
     pthread_mutex_t lock;
     pthread_cond_t published;
 };
@@ -30,7 +30,7 @@ sb_status row_cache_open(struct row_cache **cache, size_t size, size_t data_size
     struct row_cache *const c = alloc_zeroed(1, sizeof *c);
     if (c == NULL)
         return status_no_memory(err);
-    /* A row costs its data, its header and up to two buckets. */
+    /* A row needs its data, its header and up to two buckets. */
     const size_t row_size = sizeof(struct cached_row) + data_size + 2 * sizeof *c->buckets;
     c->data_size = data_size;
     c->most_rows = size / row_size;
@@ -82,7 +82,7 @@ static void insert(struct row_cache *cache, struct cached_row *row)
     *bucket = row;
 }
 
-/* Twice the buckets; without memory for them, the chains grow instead. */
+/* Doubles the number of buckets. If memory is short, the chains grow instead. */
 static void grow_buckets(struct row_cache *cache)
 {
     const size_t n_old = cache->mask + 1;
@@ -122,7 +122,7 @@ static void list_remove(struct row_cache *cache, struct cached_row *row)
     *(row->newer != NULL ? &row->newer->older : &cache->newest) = row->older;
 }
 
-/* Memory for one more row: new, or that of the oldest; NULL: there is none. */
+/* Returns memory for one more row, new or that of the oldest row, or NULL if there is none. */
 static struct cached_row *make_room(struct row_cache *cache)
 {
     if (cache->n_rows < cache->most_rows) {
@@ -130,7 +130,7 @@ static struct cached_row *make_room(struct row_cache *cache)
         if (row != NULL)
             cache->n_rows++;
         else
-            cache->most_rows = cache->n_rows; /* that much is all there is */
+            cache->most_rows = cache->n_rows; /* memory is short: the cache stays at this size */
         if (row != NULL)
             return row;
     }
@@ -166,7 +166,7 @@ static void release_one(struct row_cache *cache, struct cached_row *row)
         return;
     if (row->state == ROW_READY) {
         list_append(cache, row);
-    } else { /* failed, and out of its bucket */
+    } else { /* failed: row_cache_publish has taken it out of its bucket */
         alloc_free(row);
         cache->n_rows--;
     }

@@ -1,10 +1,10 @@
-/* Rows by prefix, in bounded memory, shared by threads.
+/* A cache of rows by prefix, in bounded memory, shared by threads.
  *
- * A caller claims what it needs in one call and learns of each row whether it is here, is its own
- * to compute, or is being computed by somebody else. It computes its own, publishes them, and only
- * then waits for those of others: as nobody waits before having published, nobody waits for ever,
- * and no row is computed twice while there is room. Claimed rows stay until they are released; of
- * the others the least recently used goes first. */
+ * A caller claims all rows of a step in one call. The answer for each row is that the cache has it,
+ * that the caller must compute it, or that another claim already computes it. The caller computes
+ * its own rows, publishes them, and only then waits for the awaited ones. No thread waits before it
+ * has published, so there is no deadlock; and no row is computed twice while there is room. Claimed
+ * rows stay until they are released. Of the others, the least recently used is evicted first. */
 #ifndef DECODE_ROW_CACHE_H
 #define DECODE_ROW_CACHE_H
 
@@ -18,32 +18,36 @@ struct row_cache;
 
 enum claim_kind {
     CLAIM_READY,   /* the data can be read */
-    CLAIM_OWN,     /* the caller computes the data and publishes it */
-    CLAIM_AWAITED, /* somebody does: another thread, or the caller itself, for an earlier claim */
-    CLAIM_ALONE    /* there is no room, or whoever computed it failed: not in the cache */
+    CLAIM_OWN,     /* the caller must compute the data and publish it */
+    CLAIM_AWAITED, /* an earlier claim computes it, of another thread or of the same caller */
+    CLAIM_ALONE    /* not in the cache: there is no room, or the claim that computed it failed */
 };
 
 struct claim {
     enum claim_kind kind;
-    struct cached_row *row; /* NULL when alone */
+    struct cached_row *row; /* NULL if CLAIM_ALONE */
 };
 
-/* A cache of `size` bytes for entries of `data_size` bytes; it may be too small for any. */
+/* Opens a cache of at most `size` bytes for rows with `data_size` bytes of data. If it is too small
+ * for a single row, all claims are CLAIM_ALONE. */
 sb_status row_cache_open(struct row_cache **cache, size_t size, size_t data_size, sb_error *err);
-/* Accepts NULL. */
+/* Frees the cache. Accepts NULL. */
 void row_cache_close(struct row_cache *cache);
 
+/* Claims n rows. Every claim must be released. */
 void row_cache_claim(struct row_cache *cache, size_t n, const struct noise_node *keys,
                      struct claim *claims);
-/* The data of a claim that is not alone. */
+/* Returns the data of a claim that is not CLAIM_ALONE. */
 char *row_cache_data(const struct claim *claim);
-/* Own claims become ready; or, where computing them failed, alone, and so do those who wait. */
+/* Turns each CLAIM_OWN into CLAIM_READY; if `failed`, turns it and all claims that wait for it into
+ * CLAIM_ALONE. Wakes the threads that wait. */
 void row_cache_publish(struct row_cache *cache, size_t n, struct claim *claims, bool failed);
-/* Waits until nothing is awaited. */
+/* Waits until each CLAIM_AWAITED has become CLAIM_READY or CLAIM_ALONE. */
 void row_cache_wait(struct row_cache *cache, size_t n, struct claim *claims);
+/* Releases the claims: their data must not be used any more. */
 void row_cache_release(struct row_cache *cache, size_t n, const struct claim *claims);
 
-/* Bytes in use, what manages them included. */
+/* Returns the number of bytes in use, with headers and buckets. */
 size_t row_cache_used(const struct row_cache *cache);
 
 #endif

@@ -1,13 +1,13 @@
-/* Ancestral sampling, with replacement and, by rejection, without.
+/* Ancestral sampling, with replacement (sample) and, by rejection, without (reject).
  *
- * sample: k independent samples. Number i takes its uniform at each position from (seed, stream,
- * draw, i, position), so that the first j of k samples are the draw of j. Samples that share a
- * prefix share its row: the beam is in order of rows, and equal children of one row come to lie
- * together.
+ * sample: k independent samples. Sample i gets its uniform at each position from (seed, stream,
+ * draw, i, position), so that the first j of k samples equal a draw of j. Samples that share a
+ * prefix share its row: the beam is in the order of the rows, so equal children of one row are next
+ * to each other.
  *
- * reject (section 4.2): samples in rounds, until k distinct sequences have been found or
- * max_samples drawn. The rounds are only a way to evaluate many samples together: what is returned
- * is what drawing one after the other would have given. */
+ * reject (section 4.2): draws samples in rounds, until k distinct sequences have been found or
+ * max_samples have been drawn. Rounds only serve to evaluate many samples together; the result is
+ * the same as if the samples were drawn one by one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static sb_status start_samples(struct slot *slot, uint64_t first, uint64_t n)
     return SB_OK;
 }
 
-/* By row, then token, then number: the beam's row order is the order of its entries. */
+/* Orders by row (in `score`), then by token, then by entry. */
 static int compare_choices(const void *a, const void *b)
 {
     const struct candidate *const x = a, *const y = b;
@@ -59,7 +59,7 @@ static sb_status expand_samples(sb_decoder *decoder, struct slot *slot, sb_error
         if (status != SB_OK)
             return status;
     }
-    /* Finished samples leave the beam, so that it holds what grows. */
+    /* Finished samples leave the beam, so that all of its entries grow. */
     size_t n_live = 0;
     for (size_t i = 0; i < n; i++) {
         const struct entry *const entry = &slot->next.entries[i];
@@ -126,8 +126,9 @@ static sb_status start_reject(sb_decoder *decoder, struct slot *slot)
     return start_round(decoder, slot, (uint64_t)decoder->config.k);
 }
 
-/* The arena holds the paths of what was found, then those of the round. Lays the paths of the
- * entries from `first` on behind those of the others, over the round's. */
+/* Frees the paths of a round. slot->path holds the paths of the sequences found before, up to
+ * kept_path, then all paths of the round. This moves the paths of the new sequences, from `first`
+ * on, to the place after kept_path and drops the rest of the round. */
 static sb_status pack_paths(sb_decoder *decoder, struct slot *slot, size_t first, size_t kept_path)
 {
     int32_t *tokens = NULL;
@@ -163,7 +164,7 @@ static sb_status pack_paths(sb_decoder *decoder, struct slot *slot, size_t first
     return status;
 }
 
-/* Adds a sample to what was found, unless its sequence is there. A node is its own hash. */
+/* Adds a sample to slot->found, unless its sequence is there. The node is already a hash. */
 static sb_status add_if_new(struct slot *slot, const struct entry *sample)
 {
     size_t i = sample->node.a & (slot->table_size - 1);

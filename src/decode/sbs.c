@@ -1,9 +1,10 @@
-/* Stochastic Beam Search, and the same without pruning.
+/* Stochastic Beam Search, with and without pruning.
  *
  * sbs: the next beam is the k best of all children and finished leaves by their perturbed
- * log-probability G (decode/merge.h).
+ * log-probability G (decode/merge.h); k + 1 with kappa.
  *
- * explicit: the same over the whole tree. */
+ * explicit: keeps all children instead, with the same noise. It visits the whole tree, to prove
+ * that the pruning of sbs changes nothing. */
 #include <math.h>
 
 #include "base/status.h"
@@ -22,8 +23,8 @@ static sb_status expand_sbs(sb_decoder *decoder, struct slot *slot, sb_error *er
 
 static sb_status expand_explicit(sb_decoder *decoder, struct slot *slot, sb_error *err)
 {
-    /* Finished leaves, then as many nodes as may still be made, and one to notice that it is over.
-     */
+    /* The width has room for the finished leaves, for all nodes that may still be made, and for one
+     * more, which shows that there are too many. */
     const sb_status status =
         merge_best(decoder, slot, slot->now.n + (size_t)(MOST_NODES - slot->count) + 1, false);
     for (size_t i = 0; i < slot->next.n; i++)
@@ -36,7 +37,8 @@ static sb_status expand_explicit(sb_decoder *decoder, struct slot *slot, sb_erro
     return status;
 }
 
-/* The beam is in order of G; what follows number k is the threshold. */
+/* Sets kappa and exhausted. The beam is in the order of G, so the threshold is the G of the entry
+ * after the first k. */
 static sb_status finish_sorted(sb_decoder *decoder, struct slot *slot)
 {
     const size_t k = (size_t)decoder->config.k;

@@ -1,5 +1,5 @@
-/* log-probability of a given sequence, token by token: one row a step, nothing tempered or masked.
- */
+/* Computes the log-probability of each token of a given sequence: one row per step, without
+ * temperature or filters. */
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static sb_status score_tokens(sb_session *session, const sb_model_info *info, st
                                "token %d of the output is %d; expected an id below %d", i + 1,
                                tokens[i], info->vocab_size);
         if (i > 0 && token_log_p[i - 1] == -INFINITY) {
-            token_log_p[i] = -INFINITY; /* the model has nothing to say after an impossible token */
+            token_log_p[i] = -INFINITY; /* the model may have no row after an impossible token */
             continue;
         }
         const sb_status status = sb_session_step(session, 1, &parent, &token, &input, scores, err);
@@ -42,7 +42,9 @@ sb_status sb_score(const sb_model *model, const char *input, size_t size, const 
                    int32_t n_tokens, double *token_log_p, sb_error *err)
 {
     if (model == NULL || n_tokens < 0 || (n_tokens > 0 && (tokens == NULL || token_log_p == NULL)))
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_score: model and tokens expected");
+        return status_fail(
+            err, SB_ERR_ARGUMENT,
+            "sb_score: model, tokens or token_log_p is NULL, or n_tokens is negative");
     const sb_model_info *const info = sb_model_get_info(model);
     if (info->max_len > 0 && n_tokens > info->max_len)
         return status_fail(err, SB_ERR_INPUT,

@@ -9,7 +9,7 @@ bool select_before(const struct candidate *a, const struct candidate *b)
     return a->entry != b->entry ? a->entry < b->entry : a->token < b->token;
 }
 
-/* The top of a shortlist is its worst. */
+/* Orders a shortlist: its worst candidate is on top. */
 static bool is_worse(const struct candidate *a, const struct candidate *b)
 {
     return select_before(b, a);
@@ -34,7 +34,7 @@ void select_offer(struct shortlist *list, struct candidate candidate)
 
 void select_sort(struct shortlist *list)
 {
-    /* Heap sort: the worst goes to the end. */
+    /* Heap sort: the worst candidate left goes to the end. */
     for (size_t n = list->n; n > 1; n--) {
         const struct candidate worst = list->items[0];
         list->items[0] = list->items[n - 1];
@@ -48,8 +48,9 @@ static double worst_score(const struct shortlist *list)
     return list->n < list->most ? -INFINITY : list->items[0].score;
 }
 
-/* The logit below which no child can enter either list. Rounding in the way back is covered by a
- * margin: what passes is compared again by its score. */
+/* Returns the logit below which no child can enter either list. It is computed backwards from a
+ * score; a margin of 1e-12, some 9,000 roundings, covers the error. A child that passes is compared
+ * again by its score. */
 static double least_logit(const struct row *row, struct ranking ranking,
                           const struct shortlist *live, const struct shortlist *leaves)
 {
@@ -71,7 +72,7 @@ sb_status select_children(sb_decoder *decoder, const struct slot *slot, int32_t 
     double least = least_logit(row, ranking, live, leaves);
     for (int32_t b = 0; b < row->n_blocks; b++) {
         if (row->max[b] < least || row->max[b] == -INFINITY)
-            continue; /* most blocks end here */
+            continue; /* true for most blocks */
         const int32_t first = b * KERNEL_BLOCK;
         const int32_t last = row->n - first < KERNEL_BLOCK ? row->n : first + KERNEL_BLOCK;
         for (int32_t token = first; token < last; token++) {

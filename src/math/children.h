@@ -1,11 +1,11 @@
-/* The children of a node, best first.
+/* Gives the children of a node, best first.
  *
- * Given a node's log-probability phi, its perturbed log-probability g and its row of conditional
- * probabilities: the best child has exactly the value g and is child j with probability p_j,
- * because the maximum of Gumbels and its place are independent. The best of the rest is then a
- * Gumbel of location phi + log(sum of the rest), truncated at the previous value, and so on. The
- * numbers have the joint law of one Gumbel per child conditioned on their maximum (the paper's
- * Algorithm 1), at the cost of the children that are looked at. */
+ * A node has a log-probability phi, a perturbed log-probability g and a row of conditional
+ * probabilities p_j. Its best child has exactly the value g and is child j with probability p_j,
+ * because the maximum of Gumbels is independent of which one is the maximum. The value of the next
+ * child is a Gumbel of location phi + log(mass of the children left), truncated at the previous
+ * value, and so on. These values have the joint law of one Gumbel per child, conditioned on their
+ * maximum (the paper's Algorithm 1), but the cost is only that of the children taken. */
 #ifndef MATH_CHILDREN_H
 #define MATH_CHILDREN_H
 
@@ -16,19 +16,19 @@ struct children {
     struct row *row;
     struct noise_node node;
     double phi;    /* log-probability of the node */
-    double value;  /* of the best child left; -inf when there is none */
-    double choice; /* the uniform that says which child that is */
+    double value;  /* of the best child left; -inf if there is none */
+    double choice; /* the uniform that decides which child that is */
     uint64_t rank; /* children taken so far */
 };
 
-/* The value of the best child is g itself. */
+/* Starts with the best child, whose value is g. The row must be open and stays the caller's. */
 void children_open(struct children *children, const struct noise_key *key, struct row *row,
                    struct noise_node node, double phi, double g);
 
-/* Takes the best child left, whose value is children->value, out of the row and returns it; -1 if
- * there is none. */
+/* Removes the best child left, whose value is children->value, from the row. Returns the child, or
+ * -1 if there is none. */
 int32_t children_take(struct children *children);
-/* Computes the value of the next one. */
+/* Computes the value of the next child. */
 void children_advance(struct children *children, const struct noise_key *key);
 
 #endif

@@ -1,4 +1,4 @@
-/* Chooses the kernels once, from the machine and from SBEAM_CPU. */
+/* Chooses the kernels once, by the processor and by SBEAM_CPU. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static const struct kernels *choose(void)
 
 const struct kernels *kernels_get(void)
 {
-    /* Two threads may both choose, and choose the same. */
+    /* Two threads may both make the choice, but it is the same. */
     static const struct kernels *_Atomic chosen;
     const struct kernels *kernels = chosen;
     if (kernels == NULL)

@@ -1,18 +1,20 @@
-/* The kernels, compiled once per instruction set (KERNELS_TABLE names the table that this build
- * defines). Written with the vector types of GCC and Clang: without SIMD they become plain loops
- * over the same lanes.
+/* The kernels. This file is compiled once per instruction set; KERNELS_TABLE names the table that
+ * it defines. It uses the vector types of GCC and Clang: without SIMD they become plain loops over
+ * the same lanes.
  *
- * exp, for floats: 2^t, t = d * slope with d = x - max and slope = log2(e) / T, split into n + f,
- * |f| <= 1/2; f is rounded once, because t never exists outside a fused multiply-add. 2^f is a
- * polynomial of degree 5 with error 2.1e-7 (a Chebyshev fit of (2^f - 1) / f, so that 2^0 = 1
- * exactly). The relative error of a weight is at most 4e-7 + |t| * 2^-24, the second part from the
- * roundings of slope and d: the order of the noise in a float logit.
- * For doubles: e^y, y = (x - max) / T reduced by n ln 2 in two parts, degree 11, error below 2 ulp,
- * without fused operations.
+ * The exponential of floats is 2^t, t = d * slope with d = x - max and slope = log2(e) / T. t is
+ * split into n + f, |f| <= 1/2; f is rounded only once, because t exists only inside a fused
+ * multiply-add. 2^f is a polynomial of degree 5 with error 2.1e-7 (a Chebyshev fit of (2^f - 1) /
+ * f, so that 2^0 = 1 exactly). The relative error of a weight is at most 4e-7 + |t| * 2^-24. The
+ * second part comes from the rounding of slope and d, and is of the order of the noise in a float
+ * logit.
  *
- * n is at least -127 (-1023): there the exponent field is zero and so is the weight. -inf thus
- * gives exactly 0, and NaN stays NaN because every maximum keeps its second operand when they do
- * not compare. */
+ * The exponential of doubles is e^y, y = (x - max) / T. y is reduced by n ln 2 in two parts; the
+ * polynomial has degree 11. The error is below 2 ulp, without fused operations.
+ *
+ * n is at least -127 for floats and -1023 for doubles: there the exponent field is zero, and so is
+ * the weight. Thus -inf gives exactly 0. NaN stays NaN, because every maximum returns its second
+ * operand if the operands do not compare. */
 #include "math/kernels.h"
 
 #include <math.h>
@@ -40,7 +42,7 @@ static inline vdouble splat_double(double a)
     return (vdouble){a, a, a, a};
 }
 
-/* a > b ? a : b in each lane: b where either is NaN. */
+/* Returns a > b ? a : b in each lane; that is b if either is NaN. */
 static inline vfloat max_float(vfloat a, vfloat b)
 {
 #ifdef __AVX2__
@@ -61,9 +63,9 @@ static inline vdouble max_double(vdouble a, vdouble b)
 #endif
 }
 
-/* a * b + c, rounded once. Where the machine has no such instruction: the product is exact in
- * double, the sum is rounded to odd there, and then once more to float, which together round as
- * one. */
+/* Returns a * b + c, rounded once. Machines without such an instruction compute it in double: the
+ * product is exact there, and the sum is rounded to odd, so that rounding it again to float gives
+ * the same as a single rounding. */
 #if !defined(__FMA__) && !defined(__FP_FAST_FMAF)
 static inline float fused(float a, float b, float c)
 {
@@ -94,7 +96,7 @@ static inline vfloat fma_float(vfloat a, vfloat b, vfloat c)
 #endif
 }
 
-/* The lane count is constant, the tail is filled with -inf. */
+/* Loads up to one vector of scores; if fewer are left, the other lanes are -inf. */
 static inline vfloat load_float(const float *x, size_t left)
 {
     vfloat v;
@@ -109,7 +111,7 @@ static inline vfloat load_float(const float *x, size_t left)
 
 static inline vdouble load_double(const double *x, size_t left)
 {
-    if (left < DOUBLE_LANES) /* by hand: a copy of part of a vector is slow to read back */
+    if (left < DOUBLE_LANES) /* lane by lane: a partial copy is slow to read back as a vector */
         return (vdouble){left > 0 ? x[0] : (double)-INFINITY, left > 1 ? x[1] : (double)-INFINITY,
                          left > 2 ? x[2] : (double)-INFINITY, -INFINITY};
     vdouble v;
@@ -117,10 +119,10 @@ static inline vdouble load_double(const double *x, size_t left)
     return v;
 }
 
-/* What the weights of a row are made with. */
+/* The constants of the exponential for one temperature. */
 struct exponent {
-    vfloat slope; /* log2(e) / T, kept within 2^-120 .. 2^100: at either end the weights are those
-                   * of T = 0 and T = infinity for all logits that a float can tell apart */
+    vfloat slope; /* log2(e) / T, limited to 2^-120 .. 2^100. At these ends the weights are those of
+                   * T = infinity and T = 0, for all logits that differ as floats */
     vfloat least; /* the d that gives n = -127 */
 };
 
@@ -130,10 +132,10 @@ static inline struct exponent exponent_of(double inv_t)
     return (struct exponent){splat_float((float)slope), splat_float((float)(-127 / slope))};
 }
 
-/* e^(d / T), d <= 0. */
+/* Returns e^(d / T), d <= 0. */
 static inline vfloat exp_float(vfloat d, struct exponent e)
 {
-    const vfloat shifter = splat_float(0x1.8p23f); /* a sum with it has round(t) in the low bits */
+    const vfloat shifter = splat_float(0x1.8p23f); /* a sum with it has round(t) in its low bits */
     d = max_float(e.least, d);
     const vfloat shifted = fma_float(d, e.slope, shifter);
     const vfloat f = fma_float(d, e.slope, shifter - shifted);
@@ -147,17 +149,17 @@ static inline vfloat exp_float(vfloat d, struct exponent e)
     return p * scale;
 }
 
-/* e^y, y <= 0. */
+/* Returns e^y, y <= 0. */
 static inline vdouble exp_double(vdouble y)
 {
     const vdouble shifter = splat_double(0x1.8p52);
     y = max_double(splat_double(-0x1.62e42fefa39efp-1 * 1023), y);
     const vdouble shifted = y * splat_double(0x1.71547652b82fep+0) + shifter;
     const vdouble n = shifted - shifter;
-    /* ln 2 in two parts; the first has trailing zeros, so that n times it is exact. */
+    /* ln 2 in two parts. The first has trailing zeros, so that n times it is exact. */
     vdouble r = y - n * splat_double(0x1.62e42fefa0000p-1);
     r = r - n * splat_double(0x1.cf79abc9e3b3ap-40);
-    /* By pairs, then pairs of pairs (Estrin): a chain of eleven steps would be waited for. */
+    /* Estrin's scheme: pairs, then pairs of pairs, instead of eleven dependent steps. */
     const vdouble r2 = r * r, r4 = r2 * r2;
     const vdouble p01 = splat_double(1.0) + r;
     const vdouble p23 =
@@ -204,7 +206,7 @@ static inline double total_double(vdouble v)
     return (v[0] + v[1]) + (v[2] + v[3]);
 }
 
-/* What to subtract from a block: its maximum, or 0 where all of it is -inf. */
+/* Returns the number to subtract from the scores of a block: its maximum, or 0 if all are -inf. */
 static inline double shift_of(double max)
 {
     return max == -INFINITY ? 0 : max;
@@ -215,7 +217,7 @@ static inline vfloat add_chains(const vfloat chain[CHAINS])
     return (chain[0] + chain[1]) + (chain[2] + chain[3]);
 }
 
-/* The largest of a block, by lanes. */
+/* Returns the largest scores of a block, lane by lane. */
 static inline vfloat block_top(const float *x, size_t size)
 {
     vfloat top[CHAINS];
@@ -230,7 +232,7 @@ static inline vfloat block_top(const float *x, size_t size)
     return max_float(max_float(top[0], top[1]), max_float(top[2], top[3]));
 }
 
-/* The weights of a block added up, by lanes. */
+/* Returns the sums of the weights of a block, lane by lane. */
 static inline vfloat block_sum(const float *x, size_t size, vfloat shift, struct exponent e)
 {
     vfloat chain[CHAINS];
@@ -248,9 +250,9 @@ static inline vfloat block_sum(const float *x, size_t size, vfloat shift, struct
 static void blocks_float(const float *x, size_t n, double inv_t, double *max, double *sum,
                          double *sum_model)
 {
-    /* Several blocks at a time, so that the sums over lanes of one do not wait for those of the
-     * next; few enough to stay in the first cache between the two passes. Whole blocks get loops of
-     * constant length. */
+    /* GROUP blocks are processed together: enough that the sum over the lanes of one block overlaps
+     * with that of the next, and few enough that they stay in the first-level cache between the two
+     * passes. Whole blocks have loops of constant length. */
     enum { GROUP = 8 };
     const struct exponent tempered = exponent_of(inv_t), model = exponent_of(1);
     const size_t n_blocks = (n + KERNEL_BLOCK - 1) / KERNEL_BLOCK;
@@ -289,7 +291,7 @@ static void blocks_float(const float *x, size_t n, double inv_t, double *max, do
 
 static inline vdouble block_sum_double(const double *x, size_t size, vdouble shift, vdouble slope)
 {
-    if (size <= DOUBLE_LANES) /* most rows of a small tree */
+    if (size <= DOUBLE_LANES) /* as in most rows of a small tree */
         return exp_double((load_double(x, size) - shift) * slope);
     vdouble chain[CHAINS];
     for (int c = 0; c < CHAINS; c++)

@@ -1,45 +1,45 @@
-/* Vector kernels: the one pass over a row that every method pays, and the weights of a block.
+/* Vector kernels: the one pass over a row that every method needs, and the weights of a block.
  *
  * A row is cut into blocks of KERNEL_BLOCK scores. Each block is summed relative to its own
- * maximum, so that no score, however small, is lost behind a larger one in another block, and so
- * that a block can be summed again on its own.
+ * maximum. So a small score does not underflow because of a larger one in another block, and a
+ * block can be summed again without the others.
  *
- * The same source (kernels.c) is compiled for each instruction set. Sums run in fixed lanes with an
- * exponential made of IEEE multiplications and additions only, so that all builds give the same
- * bits. */
+ * The same source (kernels.c) is compiled for each instruction set. Sums run in fixed lanes, with
+ * an exponential that uses only IEEE multiplications and additions, so that all builds give the
+ * same bits. */
 #ifndef MATH_KERNELS_H
 #define MATH_KERNELS_H
 
 #include <stddef.h>
 
 enum {
-    KERNEL_BLOCK = 256, /* scores a block */
+    KERNEL_BLOCK = 256, /* scores in a block */
     KERNEL_PAD = 8      /* weight buffers are written up to a multiple of this */
 };
 
 struct kernels {
     const char *name;
-    /* For each block b of the n scores: max[b], and sum[b] = sum exp((x - max[b]) * inv_t). Where
-     * sum_model is not NULL also the same with inv_t = 1. A block of -inf alone has max -inf and
-     * sum 0; NaN or +inf among the scores makes its block's sum NaN. */
+    /* Compute max[b] and sum[b] = sum exp((x - max[b]) * inv_t) for each block b of the n scores.
+     * If sum_model is not NULL, compute there the sum with inv_t = 1. If all scores of a block are
+     * -inf, its max is -inf and its sum 0. If one of them is NaN or +inf, its sum is NaN. */
     void (*blocks_float)(const float *x, size_t n, double inv_t, double *max, double *sum,
                          double *sum_model);
     void (*blocks_double)(const double *x, size_t n, double inv_t, double *max, double *sum,
                           double *sum_model);
-    /* weight[i] = exp((x[i] - max) * inv_t) for n <= KERNEL_BLOCK scores, zeros up to the pad. */
+    /* Compute weight[i] = exp((x[i] - max) * inv_t) for n <= KERNEL_BLOCK scores, and zeros after
+     * them up to a multiple of KERNEL_PAD. */
     void (*weights_float)(const float *x, size_t n, double max, double inv_t, float *weight);
     void (*weights_double)(const double *x, size_t n, double max, double inv_t, double *weight);
-    /* mass[b] = sum[b] * exp((max[b] - top) * inv_t) for n blocks; returns their sum. mass has room
-     * for a multiple of KERNEL_PAD. */
+    /* Computes mass[b] = sum[b] * exp((max[b] - top) * inv_t) for n blocks. Returns their sum. mass
+     * has room for n rounded up to a multiple of KERNEL_PAD. */
     double (*combine)(const double *max, const double *sum, size_t n, double top, double inv_t,
                       double *mass);
-    /* The largest of n scores, and sum exp(x - largest), in one piece: for those who need no
-     * blocks. */
+    /* Writes the largest of n scores to *max and returns sum exp(x - *max), without blocks. */
     double (*sum_float)(const float *x, size_t n, double *max);
 };
 
-/* The best table for this machine; SBEAM_CPU=plain in the environment forces the plain one. Chosen
- * once. */
+/* Returns the fastest kernels for this machine, or the plain ones if SBEAM_CPU=plain is in the
+ * environment. They are chosen once. */
 const struct kernels *kernels_get(void);
 
 extern const struct kernels kernels_plain;

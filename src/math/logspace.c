@@ -26,9 +26,9 @@ double logspace_gumbel(double phi, double u)
 
 double logspace_truncated_gumbel(double phi, double bound, double u)
 {
-    /* Inverse of F(g) = exp(e^(phi - bound) - e^(phi - g)); with bound = +inf a plain Gumbel. */
+    /* The inverse of F(g) = exp(e^(phi - bound) - e^(phi - g)). For bound = +inf it is a Gumbel. */
     const double value = phi - logspace_add(phi - bound, log(-log(u)));
-    return value < bound ? value : bound; /* rounding may not carry it over */
+    return value < bound ? value : bound; /* rounding must not carry it above the bound */
 }
 
 double logspace_weight(double phi, double kappa)
@@ -51,8 +51,8 @@ static double strided(const double *x, size_t i, size_t stride)
 
 double logspace_plackett_luce(const double *log_p, size_t n, size_t stride, double log_left)
 {
-    /* The sum of log p_i - log(mass not drawn before i). Backwards, that mass is what is never
-     * drawn plus what is still to come: sums of positive terms, from the smallest set on. */
+    /* This is the sum of log p_i - log(mass not drawn before item i). Going backwards, that mass is
+     * a growing sum of positive terms: the mass never drawn, and the items from i on. */
     double total = 0;
     for (size_t i = n; i-- > 0;) {
         log_left = logspace_add(log_left, strided(log_p, i, stride));

@@ -15,8 +15,7 @@ static philox4x64_ctr_t draw_words(const struct noise_key *key, uint64_t a, uint
 
 struct noise_node noise_child(struct noise_node parent, int32_t token)
 {
-    /* The hash uses the same function under a key of its own: "sbeam nd" and "tokenpth" as bytes.
-     */
+    /* The hash is the same function with another key: the bytes of "sbeam nd" and "tokenpth". */
     const philox4x64_ctr_t counter = {{parent.a, parent.b, (uint64_t)(uint32_t)token, 0}};
     const philox4x64_key_t key = {{0x736265616d206e64u, 0x746f6b656e707468u}};
     const philox4x64_ctr_t words = philox4x64(counter, key);

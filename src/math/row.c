@@ -5,7 +5,7 @@
 
 enum { WORDS = KERNEL_BLOCK / 64 };
 
-/* A block with what was removed as -inf. */
+/* A copy of a block, in which removed members are -inf. */
 union block {
     float f[KERNEL_BLOCK];
     double d[KERNEL_BLOCK];
@@ -50,7 +50,7 @@ static size_t block_size(const struct row *row, int32_t b)
     return (size_t)(left < KERNEL_BLOCK ? left : KERNEL_BLOCK);
 }
 
-/* The scores of a block: the row itself, or a copy without what was removed. */
+/* Returns the scores of a block: the row itself, or a copy if members of it are removed. */
 static const void *view_block(const struct row *row, int32_t b, union block *copy)
 {
     const size_t size = block_size(row, b);
@@ -64,7 +64,7 @@ static const void *view_block(const struct row *row, int32_t b, union block *cop
     for (size_t i = 0; i < size; i++) {
         const uint64_t bits = row->taken[(size_t)b * WORDS + i / 64] >> (i % 64);
         if (bits == 0) {
-            i |= 63; /* nothing more in this word */
+            i |= 63; /* no more removed members in this word */
         } else if (bits & 1) {
             if (is_float)
                 copy->f[i] = -INFINITY;
@@ -75,7 +75,8 @@ static const void *view_block(const struct row *row, int32_t b, union block *cop
     return copy;
 }
 
-/* Both go in four chains, because one would be as slow as its additions are long. */
+/* This function and the next use four independent chains: in a single chain each operation would
+ * wait for the one before. */
 static double largest(const double *x, int32_t n)
 {
     double top[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
@@ -97,8 +98,8 @@ static double add_up(const double *x, size_t n_padded)
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* log of a mass that is given by blocks, relative to row->top. Fills row->mass, relative to the
- * largest score left, and row->total. */
+/* Returns the log, relative to row->top, of a mass that is given by blocks. Makes the largest score
+ * left the reference, and fills row->mass and row->total. */
 static double combine(struct row *row, const double *sum, double inv_t)
 {
     row->reference = largest(row->max, row->n_blocks);
@@ -112,6 +113,7 @@ static double combine(struct row *row, const double *sum, double inv_t)
     return (row->reference - row->top) * inv_t + log(row->total);
 }
 
+/* Sums block b again without its removed members. */
 static void sum_again(struct row *row, int32_t b)
 {
     union block copy;
@@ -124,9 +126,9 @@ static void sum_again(struct row *row, int32_t b)
                                     row->sum + b, NULL);
 }
 
-/* Brings mass, total and log_rest up to date after block b was summed again. The masses keep their
- * reference until little is left by it: a block that had underflowed beside it weighs less than
- * e^-400 of the rest till then. */
+/* Updates mass, total and log_rest after block b was summed again. The reference changes only when
+ * the total relative to it falls to e^-300. Until then, a block whose mass underflowed (below
+ * e^-700) has less than e^-400 of the total. */
 static void update_mass(struct row *row, int32_t b)
 {
     const double too_little = 0x1p-433; /* e^-300 */
@@ -235,9 +237,10 @@ bool row_renormalise(struct row *row)
     return row->log_z > -INFINITY;
 }
 
-/* The first i whose cumulated weight exceeds the target, which lies in *share of it. Rounding can
- * put the target past the end: then the last i that has weight; -1 if none has. Groups of eight are
- * passed over at once, so that the sum is not one long chain of additions. */
+/* Returns the first i whose cumulated weight exceeds the target; *share is where the target lies
+ * within weight i, in [0, 1). If rounding has put the target past the end, returns the last i that
+ * has weight, or -1 if none has. Groups of eight are skipped at once, so that the sum is not one
+ * long chain of additions. */
 static int32_t find_quantile(const double *weight, size_t n, double target, double *share)
 {
     double before = 0, before_last = 0;

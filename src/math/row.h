@@ -1,11 +1,11 @@
-/* One row of scores as a distribution whose members are taken out one by one.
+/* One row of scores as a distribution from which members (tokens) are removed one by one.
  *
- * The row is summed in blocks, each relative to its own maximum. A member is removed by summing its
- * block again without it, never by subtraction: where one member holds 1 - 1e-12 of the mass a
- * difference would leave only rounding error. So a member of probability 1e-300 is still drawn,
- * with its full precision, once nothing better is left.
+ * The row is summed in blocks, each relative to its own maximum. To remove a member, its block is
+ * summed again without it. The sum is never corrected by subtraction: if one member has 1 - 1e-12
+ * of the mass, the difference would be mostly rounding error. So a member of probability 1e-300
+ * still has its full precision when it is drawn after all likelier ones.
  *
- * The scores are only read. A row needs scratch of its own (row_scratch_size) and allocates
+ * The scores are only read. Each row needs its own scratch memory (row_scratch_size) and allocates
  * nothing. */
 #ifndef MATH_ROW_H
 #define MATH_ROW_H
@@ -19,59 +19,66 @@
 
 struct row {
     const struct kernels *kernels;
-    const void *x; /* (n) scores, float or double */
+    const void *x; /* (n) scores, float or double; the caller's */
     sb_row_type type;
     int32_t n; /* members */
     int32_t n_blocks;
-    double inv_t;            /* 1 / temperature */
-    double top;              /* the largest score; what follows is relative to it */
-    double log_z;            /* log of the tempered mass at the start (after exclusions) */
-    double log_z_model;      /* log of the mass at T = 1, nothing excluded */
-    double *max, *sum;       /* (n_blocks) largest score left, and mass relative to it */
-    double *sum_model;       /* (n_blocks) the same at T = 1, nothing removed */
-    double *mass;            /* (n_blocks) mass relative to `reference`, a score */
-    double reference, total; /* and their sum */
+    double inv_t;       /* 1 / temperature */
+    double top;         /* the largest score; the logarithms below are relative to it */
+    double log_z;       /* log of the tempered mass at the start of the draw, after exclusions */
+    double log_z_model; /* log of the mass at T = 1, without exclusions */
+    double *max, *sum;  /* (n_blocks) the largest score left, and the mass left relative to it */
+    double *sum_model;  /* (n_blocks) the mass at T = 1, without exclusions */
+    double *mass;       /* (n_blocks) the mass left relative to the score `reference` */
+    double reference, total; /* that score, and the sum of mass */
     double log_rest;         /* log of the tempered mass left */
-    uint64_t *taken;         /* (n_blocks, KERNEL_BLOCK / 64) bits of the members removed */
-    bool *touched;           /* (n_blocks) whether the bits of a block are in use */
+    uint64_t *taken; /* (n_blocks, KERNEL_BLOCK / 64) one bit for each member: it is removed */
+    bool *touched;   /* (n_blocks) whether the bits of a block are in use; if not, none is set */
 };
 
-/* The score of a member as it came. */
+/* Returns the score of a member, unchanged. */
 static inline double row_score(const struct row *row, int32_t member)
 {
     return row->type == SB_ROW_FLOAT ? (double)((const float *)row->x)[member]
                                      : ((const double *)row->x)[member];
 }
 
-/* Bytes of scratch for rows of n members. */
+/* Returns the number of bytes of scratch for rows of n members. */
 size_t row_scratch_size(int32_t n);
 
-/* Prepares the row for n members of a type, with scratch of the size above, aligned for doubles. */
+/* Prepares the row for n members of a type. The scratch has row_scratch_size bytes, is aligned for
+ * doubles, and stays the caller's. */
 void row_init(struct row *row, int32_t n, sb_row_type type, void *scratch);
 
-/* Reads the scores: one pass. False if there is NaN or +inf among them or no mass at all; then
- * row_find_bad tells which. */
+/* Reads the scores in one pass. Returns false if one of them is NaN or +inf, or if all are -inf;
+ * row_find_bad tells which it is. */
 bool row_open(struct row *row, const void *x, double temperature);
-/* The first member that is NaN or +inf; -1: none. */
+/* Returns the first member whose score is NaN or +inf, or -1 if there is none. */
 int32_t row_find_bad(const struct row *row);
 
-/* Take members out before the draw begins: the law is that of the others, once row_renormalise has
- * been called; false there: nothing is left. */
+/* Exclusions, before the draw begins. They take effect with row_renormalise. */
+
+/* Excludes a member. */
 void row_exclude(struct row *row, int32_t member);
+/* Excludes all members but these. */
 void row_keep_only(struct row *row, const int32_t *members, int32_t n_members);
+/* Normalises the row over the members left. Returns false if they have no mass. */
 bool row_renormalise(struct row *row);
 
-/* log-probability of a member under the tempered, renormalised law, and at T = 1 under the model.
- */
+/* Returns the log-probability of a member, tempered and renormalised. */
 double row_log_p(const struct row *row, int32_t member);
+/* Returns the log-probability of a member under the model itself: T = 1, without exclusions. */
 double row_log_p_model(const struct row *row, int32_t member);
-/* log of the share of the tempered law that has not been removed: 0 at first, -inf when empty. */
+/* Returns the log of the probability that is left after row_remove: 0 at first, -inf if the row is
+ * empty. */
 double row_log_rest(const struct row *row);
+/* Returns whether a member is excluded or removed. */
 bool row_is_taken(const struct row *row, int32_t member);
 
-/* The member at quantile u of what is left, members in order of their number; -1 if none is left.
- */
+/* Returns the member at quantile u of the mass left, with members in the order of their numbers, or
+ * -1 if none is left. */
 int32_t row_pick(const struct row *row, double u);
+/* Removes a member during the draw. The log-probabilities of the others do not change. */
 void row_remove(struct row *row, int32_t member);
 
 #endif

@@ -1,6 +1,7 @@
-/* Gumbel-Top-k over a stream: each item gets the key log w + Gumbel, and the k + 1 largest are kept
- * in a heap, its smallest on top (weighted reservoir sampling in log space). The key of an item
- * depends on its index alone, never on what came before. The total weight is summed on the way. */
+/* Gumbel-Top-k over a stream: weighted reservoir sampling in log space. Each item gets the key
+ * log w + Gumbel noise, and a heap keeps the k + 1 largest keys, the smallest on top. The noise of
+ * an item depends only on the seed and on the item's index. The total weight is summed on the way.
+ */
 #include "sbeam/topk.h"
 
 #include <math.h>
@@ -15,23 +16,23 @@
 
 enum { MOST_ITEMS = INT32_MAX - 1 };
 
-static const double LARGEST = 1e12; /* a log-weight beyond it leaves no digits for the noise */
+static const double LARGEST = 1e12; /* beyond it a log-weight has no digits left for the noise */
 
 struct sb_topk {
     struct noise_key key;
     size_t k;
     uint64_t n_pushed;
     struct logspace_total total; /* of all weights */
-    sb_topk_item *heap;          /* (n) of at most k + 1; g holds log w + noise, log_p log w */
+    sb_topk_item *heap;          /* (n <= k + 1) here g is log w + noise and log_p is log w */
     size_t n, heap_capacity;
-    sb_topk_item *sorted; /* what sb_topk_items gives */
+    sb_topk_item *sorted; /* the items that sb_topk_items gives */
     size_t sorted_capacity;
 };
 
 sb_status sb_topk_open(sb_topk **topk, int32_t k, uint64_t seed, sb_error *err)
 {
     if (topk == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_topk_open: a place for the sampler expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_topk_open: topk is NULL");
     if (k < 1 || k > MOST_ITEMS)
         return status_fail(err, SB_ERR_ARGUMENT, "k is %d; expected 1 to %d", k, MOST_ITEMS);
     sb_topk *const t = alloc_zeroed(1, sizeof *t);
@@ -53,7 +54,7 @@ void sb_topk_close(sb_topk *topk)
     alloc_free(topk);
 }
 
-/* Larger keys first, the earlier item among equals. */
+/* Orders items by descending key, then by index. */
 static bool is_before(const sb_topk_item *a, const sb_topk_item *b)
 {
     return a->g != b->g ? a->g > b->g : a->index < b->index;
@@ -91,13 +92,13 @@ static sb_status check_weight(uint64_t index, double log_weight, sb_error *err)
 {
     if (log_weight == -INFINITY || fabs(log_weight) <= LARGEST)
         return SB_OK;
-    return status_fail(err, SB_ERR_ARGUMENT,
-                       "the log-weight of item %llu is %g; expected -inf, or a number of at most "
-                       "%g either way",
-                       (unsigned long long)index, log_weight, LARGEST);
+    return status_fail(
+        err, SB_ERR_ARGUMENT,
+        "the log-weight of item %llu is %g; expected -inf, or a number from %g to %g",
+        (unsigned long long)index, log_weight, -LARGEST, LARGEST);
 }
 
-/* Room in the heap for n more items, of which at most k + 1 are kept. */
+/* Makes room in the heap for n more items; it never holds more than k + 1. */
 static sb_status reserve(sb_topk *topk, size_t n, sb_error *err)
 {
     const size_t free_places = topk->k + 1 - topk->n;
@@ -107,7 +108,7 @@ static sb_status reserve(sb_topk *topk, size_t n, sb_error *err)
     return SB_OK;
 }
 
-/* Takes an item that has been checked, with room for it. Returns its slot, or -1. */
+/* Takes an item that has been checked and for which there is room. Returns its slot, or -1. */
 static int32_t take_item(sb_topk *topk, double log_weight)
 {
     const uint64_t index = topk->n_pushed++;
@@ -136,7 +137,7 @@ static int32_t take_item(sb_topk *topk, double log_weight)
 sb_status sb_topk_push(sb_topk *topk, double log_weight, int32_t *slot, sb_error *err)
 {
     if (topk == NULL || slot == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_topk_push: sampler and slot expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_topk_push: topk or slot is NULL");
     sb_status status = check_weight(topk->n_pushed, log_weight, err);
     if (status == SB_OK && log_weight > -INFINITY)
         status = reserve(topk, 1, err);
@@ -148,7 +149,7 @@ sb_status sb_topk_push(sb_topk *topk, double log_weight, int32_t *slot, sb_error
 sb_status sb_topk_push_all(sb_topk *topk, const double *log_weights, size_t n, sb_error *err)
 {
     if (topk == NULL || (log_weights == NULL && n > 0))
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_topk_push_all: sampler and weights expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_topk_push_all: topk or log_weights is NULL");
     for (size_t i = 0; i < n; i++) {
         const sb_status status = check_weight(topk->n_pushed + i, log_weights[i], err);
         if (status != SB_OK)
@@ -169,7 +170,8 @@ sb_status sb_topk_items(sb_topk *topk, const sb_topk_item **items, int32_t *n_it
                         sb_error *err)
 {
     if (topk == NULL || items == NULL || n_items == NULL || kappa == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_topk_items: sampler and places expected");
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_topk_items: topk, items, n_items or kappa is NULL");
     if (alloc_reserve(&topk->sorted, &topk->sorted_capacity, topk->n, sizeof *topk->sorted) !=
         SB_OK)
         return status_no_memory(err);
@@ -204,7 +206,7 @@ double sb_log_weight(double log_p, double kappa)
 
 double sb_log_sum_exp(const float *x, size_t n)
 {
-    enum { PIECE = 4096 }; /* read twice while it is in the first cache */
+    enum { PIECE = 4096 }; /* floats: a piece is read twice and stays in the first-level cache */
     const struct kernels *const kernels = kernels_get();
     double total = -INFINITY;
     for (size_t first = 0; first < n; first += PIECE) {
