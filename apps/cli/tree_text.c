@@ -4,8 +4,10 @@
  * negative G lies below phi, and what is missing is dotted. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "cli/text_form.h"
 #include "cli/tree_nodes.h"
 #include "common/utf.h"
 
@@ -93,6 +95,23 @@ static void put_legend(const terminal *term, output *out)
     }
 }
 
+/* Writes the probability in at most NUMBER_WIDTH columns. Returns `text`. */
+static const char *format_p(char *text, double phi)
+{
+    const double p = exp(phi);
+    if (snprintf(text, TEXT_SIZE, "%.3g", p) > NUMBER_WIDTH || (p == 0 && phi > -INFINITY))
+        text_small(text, p, phi);
+    return text;
+}
+
+/* Writes G with two decimals, or with as many as fit NUMBER_WIDTH columns. Returns `text`. */
+static const char *format_g(char *text, double g)
+{
+    if (snprintf(text, TEXT_SIZE, "%.2f", g) > NUMBER_WIDTH)
+        text_number(text, g, 1, NUMBER_WIDTH);
+    return text;
+}
+
 void tree_write_text(const tree *grown, const terminal *term, output *out)
 {
     const size_t fixed = GUTTER + 2 * (NUMBER_WIDTH + 2);
@@ -109,7 +128,9 @@ void tree_write_text(const tree *grown, const terminal *term, output *out)
             terminal_style(term, out, "2");
         put_gutter(node, term->unicode, out);
         put_branch(grown, i, term->unicode, label, out);
-        output_format(out, "%*.3g  %*.2f  ", NUMBER_WIDTH, exp(node->phi), NUMBER_WIDTH, node->g);
+        char p[TEXT_SIZE], g[TEXT_SIZE];
+        output_format(out, "%*s  %*s  ", NUMBER_WIDTH, format_p(p, node->phi), NUMBER_WIDTH,
+                      format_g(g, node->g));
         put_bar(grown, node, term->unicode, bar, out);
         terminal_plain(term, out);
         output_char(out, '\n');

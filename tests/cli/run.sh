@@ -357,6 +357,22 @@ for width in 40 80 120; do
     awk -v width=$width 'length > width { bad = 1 } END { exit bad }' out
     report $? "tree fits $width columns"
 done
+# At low temperatures p is as small as 1e-35, 1e-156 or 1e-1700, which is below the least double.
+for temperature in 0.02 0.005 0.0005; do
+    LC_ALL=C run "$sbeam" draw -m "$fig1" -k 8 --seed 20 -T $temperature
+    awk 'NR == 2 { at = index($0, "text") }
+        NR > 2 && (substr($0, at - 2) !~ /^  [01] [01] [01]$/ || $2 !~ /^<?[1-9][0-9.]*(e-[0-9]+)?%$/ ||
+            index($0, "%") != 11) { bad = 1 }
+        END { exit bad || NR != 10 }' out
+    report $? "tiny probabilities keep to their columns: T $temperature"
+    LC_ALL=C run "$sbeam" tree -m "$fig1" -k 3 --seed 20 -T $temperature
+    awk 'NR == 2 { at = index($0, "G") }
+        NR > 2 && NF == 0 { exit }
+        NR > 2 && (substr($0, at - 16, 20) !~ /^ +<?[0-9.e-]+ +[0-9.-]+  [#.+]/) { bad = 1 }
+        END { exit bad || NR < 10 }' out
+    report $? "tree: tiny probabilities keep to their columns: T $temperature"
+done
+prints '<1e-999  -3583.8  #' "tree: a probability below 1e-999"
 LC_ALL=C run "$sbeam" draw -m "$fig1" -k 3 --seed 1
 ! LC_ALL=C grep -q '[^ -~]' out
 report $? "plain ASCII where the locale is not UTF-8"
