@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/estimate.h"
@@ -13,6 +14,7 @@
 #include "common/cli.h"
 #include "common/number.h"
 #include "common/options.h"
+#include "common/utf.h"
 
 enum {
     ESTIMATE_F,
@@ -56,13 +58,15 @@ static const option_spec estimate_spec = {
              "Of method sbs: 'sbs' (unbiased) and 'sbs-normalised' (mostly closer); of sample:\n"
              "'mc'; of beam: 'beam' and 'beam-normalised', sums over what the beam found, for\n"
              "comparison. A standard error that is not known is null.\n",
-    .formats = "jsonl",
+    .formats = "text|jsonl",
+    .format_default = "text on a terminal, else jsonl",
     .own = estimate_options,
     .takes_model = true,
     .takes = options_takes_max_len,
 };
 
-enum { MOST_K = 10000000 };
+enum { FORMAT_DEFAULT = -1, FORMAT_TEXT };
+enum { MOST_K = 10000000, MOST_WIDTH = 80 };
 
 typedef struct estimate_work {
     /* What the command line says. */
@@ -76,7 +80,7 @@ typedef struct estimate_work {
     estimate_values values;
     estimate_truth truth;
     estimate_summary summary;
-    output out;
+    estimate_writer writer;
 } estimate_work;
 
 /* --- the command line --- */
@@ -161,27 +165,12 @@ static int check_options(estimate_work *work, const options *parsed)
 
 /* --- the work --- */
 
-static void put_line(output *out, const draw_record *record, sb_estimator estimator, int32_t k,
-                     const sb_estimate *estimate)
-{
-    output_format(out, "{\"stream\":%" PRIu64, record->stream);
-    output_key_number(out, "temperature", record->temperature);
-    output_format(out, ",\"draw\":%" PRIu64 ",\"estimator\":\"%s\",\"k\":%d", record->draw,
-                  sb_estimator_name(estimator), (int)k);
-    output_key_number(out, "estimate", estimate->value);
-    output_key_number(out, "se", estimate->se);
-    output_key_number(out, "ess", estimate->ess);
-    output_key_number(out, "mc_equivalent", estimate->mc_equivalent);
-    output_key_number(out, "weight_sum", estimate->weight_sum);
-    output_text(out, "}\n");
-}
-
 static void take_estimate(void *user, const draw_record *record, sb_estimator estimator, int32_t k,
                           const sb_estimate *estimate)
 {
     estimate_work *const work = user;
     if (!work->has_summary) {
-        put_line(&work->out, record, estimator, k, estimate);
+        estimate_writer_add(&work->writer, record, estimator, k, estimate);
         return;
     }
     const estimate_row row = {record->stream,  record->draw, record->temperature,
@@ -191,6 +180,7 @@ static void take_estimate(void *user, const draw_record *record, sb_estimator es
 
 static sb_status estimate_draw(estimate_work *work, const draw_record *record, sb_error *err)
 {
+    estimate_writer_start_draw(&work->writer);
     sb_status status = estimate_record_check(record, err);
     if (status == SB_OK)
         status = estimate_values_fill(&work->values, record, err);
@@ -208,7 +198,7 @@ static int estimate_next(estimate_work *work, sb_error *err)
     const int more = line_reader_next(reader, err);
     if (more <= 0)
         return more;
-    const size_t start = work->out.size;
+    const size_t start = work->writer.out.size;
     draw_record record;
     sb_error problem;
     sb_status status = draw_record_parse(reader->line, reader->size, &record, &problem);
@@ -217,7 +207,7 @@ static int estimate_next(estimate_work *work, sb_error *err)
     draw_record_free(&record);
     if (status == SB_OK)
         return 1;
-    work->out.size = start;
+    work->writer.out.size = start;
     sb_error_set(err, status, "%s:%" PRIu64 ": %.400s", reader->name, reader->number,
                  problem.message);
     return -1;
@@ -228,14 +218,36 @@ static int estimate_all(estimate_work *work)
     sb_error err;
     int more;
     while ((more = estimate_next(work, &err)) > 0)
-        if (!output_flush_some(&work->out))
+        if (!output_flush_some(&work->writer.out))
             return EXIT_FAILED;
     sb_status status = more < 0 ? err.status : estimate_values_finish(&work->values, &err);
     if (status == SB_OK && work->has_summary)
-        status = estimate_summary_write(&work->summary, &work->truth, &work->out, &err);
-    if (!output_flush(&work->out))
+        status = estimate_summary_reduce(&work->summary, &work->truth, &err);
+    estimate_writer_add_groups(&work->writer, work->summary.groups, work->summary.n_groups);
+    if (!output_flush(&work->writer.out))
         return EXIT_FAILED;
     return status == SB_OK ? EXIT_FINE : cli_failure("estimate", "%s", err.message);
+}
+
+/* Decides on the format, and prepares what the headers of the text format say. */
+static void prepare_writer(estimate_work *work, int format)
+{
+    static const char *const names[] = {"bleu", "entropy", "length"};
+    estimate_writer *const writer = &work->writer;
+    writer->is_text = format == FORMAT_TEXT || (format == FORMAT_DEFAULT && isatty(STDOUT_FILENO));
+    writer->has_curve = work->request.has_curve;
+    writer->last_k = work->request.last_k;
+    writer->term = terminal_look();
+    if (writer->term.width > MOST_WIDTH)
+        writer->term.width = MOST_WIDTH;
+    if (work->values.function == FUNCTION_FILE) {
+        output_text(&writer->f, "values ");
+        utf_put_cut(&writer->f, work->values_path, strlen(work->values_path),
+                    writer->term.width / 2, writer->term.unicode);
+    } else {
+        output_format(&writer->f, "f %s", names[work->values.function]);
+    }
+    output_char(&writer->f, '\0');
 }
 
 static int estimate_open(estimate_work *work, const options *parsed, sb_model **model)
@@ -257,6 +269,7 @@ static int estimate_open(estimate_work *work, const options *parsed, sb_model **
                              &err) != SB_OK ||
         line_reader_open(&work->reader, NULL, &err) != SB_OK)
         return cli_failure("estimate", "%s", err.message);
+    prepare_writer(work, parsed->format);
     return EXIT_FINE;
 }
 
@@ -271,14 +284,15 @@ int cmd_estimate(int argc, char **argv)
     work.references = cli_realloc(NULL, (size_t)argc, sizeof(*work.references));
     sb_bleu_config_default(&work.values.bleu);
     options_open(&parsed, &estimate_spec, argc, argv);
+    parsed.format = FORMAT_DEFAULT;
     while (code == EXIT_FINE && (i = options_next(&parsed)) >= 0)
         code = parse_option(&work, i, parsed.value);
     if (code == EXIT_FINE)
         code = i == OPTIONS_STOP ? parsed.exit_code : estimate_open(&work, &parsed, &model);
     if (code == EXIT_FINE && i != OPTIONS_STOP)
         code = estimate_all(&work);
-    output_free(&work.out);
-    free(work.summary.rows);
+    estimate_writer_close(&work.writer);
+    estimate_summary_close(&work.summary);
     estimate_truth_close(&work.truth);
     estimate_values_close(&work.values);
     line_reader_close(&work.reader);

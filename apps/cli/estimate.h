@@ -10,6 +10,7 @@
 #include "common/line_reader.h"
 #include "common/output.h"
 #include "common/reference_file.h"
+#include "common/terminal.h"
 #include "sbeam/estimate.h"
 #include "sbeam/metric.h"
 #include "sbeam/model.h"
@@ -88,7 +89,7 @@ sb_status estimate_record_check(const draw_record *record, sb_error *err);
 sb_status estimate_record(const estimate_request *request, const draw_record *record,
                           const double *f, sb_error *err);
 
-/* --- the reduction --- */
+/* --- the summary over draws --- */
 
 typedef struct estimate_row {
     uint64_t stream, draw;
@@ -97,15 +98,63 @@ typedef struct estimate_row {
     int32_t k;
 } estimate_row;
 
+/* The estimates that share stream, temperature, estimator and k, over n_draws draws. */
+typedef struct estimate_group {
+    uint64_t stream;
+    double temperature;
+    sb_estimator estimator;
+    int32_t k;
+    size_t n_draws;
+    double mean, p025, p975; /* mean and percentiles of the estimates */
+    double sd, se_mean;      /* their standard deviation, sd / sqrt(n_draws); NaN for one draw */
+    double truth;            /* E[f]; NaN if unknown, and so are bias and rmse */
+    double bias, rmse;
+} estimate_group;
+
 typedef struct estimate_summary {
     estimate_row *rows; /* (n_rows); owned */
     size_t n_rows, capacity;
+    estimate_group *groups; /* (n_groups) in order; owned */
+    size_t n_groups;
 } estimate_summary;
 
+void estimate_summary_close(estimate_summary *summary);
 void estimate_summary_add(estimate_summary *summary, const estimate_row *row);
-/* Sorts the rows and writes a line for each (stream, temperature, estimator, k). Two rows of one
- * draw are an error, before which nothing is written. */
-sb_status estimate_summary_write(estimate_summary *summary, estimate_truth *truth, output *out,
-                                 sb_error *err);
+/* Sorts the rows and reduces them to summary->groups. Fails without groups if one draw gave the
+ * same estimate twice. */
+sb_status estimate_summary_reduce(estimate_summary *summary, estimate_truth *truth, sb_error *err);
+
+/* --- the output --- */
+
+typedef struct estimate_writer {
+    bool is_text, has_curve;
+    uint64_t last_k; /* of the curve */
+    terminal term;   /* of the text format */
+    output f;        /* the function as the headers of the text format show it, terminated */
+    output out;
+    bool has_blocks; /* a table has been written */
+    bool in_block;   /* the table of the present draw has its header */
+} estimate_writer;
+
+void estimate_writer_close(estimate_writer *writer);
+
+/* Declares that the estimates that follow belong to another draw. */
+void estimate_writer_start_draw(estimate_writer *writer);
+/* Adds one estimate to writer->out. */
+void estimate_writer_add(estimate_writer *writer, const draw_record *record, sb_estimator estimator,
+                         int32_t k, const sb_estimate *estimate);
+/* Adds the groups of a summary to writer->out. */
+void estimate_writer_add_groups(estimate_writer *writer, const estimate_group *groups, size_t n);
+
+/* The text format of the two functions above (estimate_text.c). */
+void estimate_text_add(estimate_writer *writer, const draw_record *record, sb_estimator estimator,
+                       int32_t k, const sb_estimate *estimate);
+void estimate_text_add_groups(estimate_writer *writer, const estimate_group *groups, size_t n);
+
+/* A 95 % interval of an estimate with standard error se; NaN without one. */
+typedef struct estimate_interval {
+    double low, high;
+} estimate_interval;
+estimate_interval estimate_get_interval(const sb_estimate *estimate);
 
 #endif

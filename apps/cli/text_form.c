@@ -15,7 +15,7 @@
 
 const char *text_number(char *text, double x, int decimals, int width)
 {
-    if (isnan(x))
+    if (!isfinite(x))
         return strcpy(text, "-");
     if (x == 0)
         return strcpy(text, "0");

@@ -17,7 +17,8 @@ enum {
 
 /* Writes x in at most `width` >= TEXT_MIN_WIDTH columns: with `decimals` digits after the point, or
  * as many as fit; in scientific notation if |x| < 1e-4, if x does not fit otherwise, or if it would
- * be shown as zero. NaN is "-". Returns `text`, which has TEXT_SIZE bytes. */
+ * be shown as zero. A number that is not finite is "-". Returns `text`, which has TEXT_SIZE bytes.
+ */
 const char *text_number(char *text, double x, int decimals, int width);
 
 /* Returns the digits after the point that show x with n significant digits: at least 0. */
