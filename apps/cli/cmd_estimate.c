@@ -28,24 +28,26 @@ enum {
 };
 
 static const option estimate_options[] = {
-    [ESTIMATE_F] =
-        {"f", 0, FUNCTION_NAMES,
-         "what is averaged: sentence BLEU (0 to 100), minus log p, or the number of tokens"},
+    [ESTIMATE_F] = {"f", 0, FUNCTION_NAMES,
+                    "the function f: sentence BLEU (0 to 100), minus log p, or the number of "
+                    "tokens"},
     [ESTIMATE_VALUES] = {"values", 0, "FILE",
-                         "or these numbers, one a line for each sequence, in the order drawn"},
+                         "instead of --f: one number on a line for each sequence, in the order of "
+                         "the draws"},
     [ESTIMATE_REF] = {"ref", 0, "FILE",
-                      "references of --f bleu: those of stream N on line N + 1, alternatives "
-                      "between tabs; may be "
-                      "repeated"},
-    [ESTIMATE_SACRIFICE] =
-        {"sacrifice", 0, NULL,
-         "take the k-th sample for kappa and estimate from the k - 1 before it (sbs)"},
+                      "references for --f bleu: line N + 1 belongs to stream N, with tabs between "
+                      "alternatives; may be repeated"},
+    [ESTIMATE_SACRIFICE] = {"sacrifice", 0, NULL,
+                            "use the k-th sequence as the threshold and estimate from the k - 1 "
+                            "before it (sbs)"},
     [ESTIMATE_CURVE] = {"curve", 0, "A..B",
-                        "estimates at every k from A to B, from the first k of each draw"},
+                        "estimate at every k from A to B, from the first k sequences of each draw"},
     [ESTIMATE_SUMMARY] = {"summary", 0, NULL,
-                          "reduce the draws: mean, 95 % range, and bias and RMSE with --truth"},
+                          "reduce the estimates over draws: mean, spread, and bias and RMSE with "
+                          "--truth"},
     [ESTIMATE_TRUTH] = {"truth", 0, "X|exact",
-                        "the expectation, or exact: by enumeration of the model (small ones)"},
+                        "the true expectation: a number, or exact: computed by enumerating a small "
+                        "model"},
     BLEU_OPTIONS,
     {0},
 };
@@ -53,11 +55,16 @@ static const option estimate_options[] = {
 static const option_spec estimate_spec = {
     .command = "estimate",
     .synopsis = "--f F|--values FILE [OPTION...] < DRAWS",
-    .about = "Reads draws (sbeam draw -f jsonl) from standard input and writes, as JSON lines,\n"
-             "estimates of the expectation of a function under the distribution drawn from.\n"
-             "Of method sbs: 'sbs' (unbiased) and 'sbs-normalised' (mostly closer); of sample:\n"
-             "'mc'; of beam: 'beam' and 'beam-normalised', sums over what the beam found, for\n"
-             "comparison. A standard error that is not known is null.\n",
+    .about = "Reads draws (sbeam draw -f jsonl) from standard input and estimates the\n"
+             "expectation of a function f under the distribution that they were drawn from,\n"
+             "with standard error, 95 % interval, and the number of independent (Monte Carlo)\n"
+             "samples that would give the same error (mc_equivalent).\n\n"
+             "  method   estimators\n"
+             "  sbs      sbs: unbiased; sbs-normalised: usually closer to the truth\n"
+             "  sample   mc: the mean\n"
+             "  beam     beam, beam-normalised: sums over the sequences found, for comparison;\n"
+             "           they have no standard error\n\n"
+             "A value that does not exist is '-' in a table, null in JSON.\n",
     .formats = "text|jsonl",
     .format_default = "text on a terminal, else jsonl",
     .own = estimate_options,
