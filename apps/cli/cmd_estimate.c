@@ -1,7 +1,7 @@
-/* sbeam estimate: draws in, estimates of an expectation out.
+/* sbeam estimate: reads draws and writes estimates of an expectation.
  *
- * Records are read one by one. Without --summary their estimates are written as they come; with it
- * they are kept, a number each, and reduced at the end. */
+ * Draws are read one by one. Without --summary the estimates of each draw are written at once. With
+ * it only their values are kept, and reduced after the last draw. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ enum {
     ESTIMATE_CURVE,
     ESTIMATE_SUMMARY,
     ESTIMATE_TRUTH,
-    ESTIMATE_BLEU /* and what follows */
+    ESTIMATE_BLEU /* the first of BLEU_OPTIONS */
 };
 
 static const option estimate_options[] = {
@@ -76,13 +76,12 @@ enum { FORMAT_DEFAULT = -1, FORMAT_TEXT };
 enum { MOST_K = 10000000, MOST_WIDTH = 80 };
 
 typedef struct estimate_work {
-    /* What the command line says. */
+    /* From the command line. */
     const char *values_path, *truth_text;
     const char **references; /* owned */
     size_t n_references;
     bool has_bleu_option, has_summary;
     estimate_request request;
-    /* The work under way. */
     line_reader reader;
     estimate_values values;
     estimate_truth truth;
@@ -106,7 +105,7 @@ static int parse_curve(estimate_work *work, const char *value)
     if (code == EXIT_FINE && dots != NULL)
         code = cli_parse_whole("estimate", "--curve", dots + 2, 1, MOST_K, &work->request.last_k);
     if (code == EXIT_FINE && work->request.first_k > work->request.last_k)
-        return cli_usage("estimate", "--curve A..B goes upwards, not '%s'", value);
+        return cli_usage("estimate", "--curve A..B needs A <= B, not '%s'", value);
     work->request.has_curve = true;
     return code;
 }
@@ -140,30 +139,31 @@ static int parse_truth(estimate_work *work)
     return EXIT_FINE;
 }
 
-/* What goes together, and what does not. */
+/* Refuses options that do not go together. Returns the exit code. */
 static int check_options(estimate_work *work, const options *parsed)
 {
     const bool is_exact = work->truth_text != NULL && strcmp(work->truth_text, "exact") == 0;
     const bool is_bleu = work->values.function == FUNCTION_BLEU;
     sb_error err;
     if ((work->values.function == FUNCTION_NONE) == (work->values_path == NULL))
-        return cli_usage("estimate", "exactly one of --f and --values is needed");
+        return cli_usage("estimate", "give exactly one of --f and --values");
     if (work->values_path != NULL && strcmp(work->values_path, "-") == 0)
-        return cli_usage("estimate", "--values names a file: standard input holds the draws");
+        return cli_usage("estimate", "--values needs a file: standard input holds the draws");
     if (is_bleu && work->n_references == 0)
         return cli_usage("estimate", "--f bleu needs references: --ref FILE");
     if (!is_bleu && (work->n_references > 0 || work->has_bleu_option))
-        return cli_usage("estimate", "--ref, --tokenize and --smooth are for --f bleu");
+        return cli_usage("estimate", "--ref, --tokenize and --smooth are only for --f bleu");
     if (is_bleu && sb_bleu_config_check(&work->values.bleu, &err) != SB_OK)
         return cli_error("estimate", &err);
     if (work->truth_text != NULL && !work->has_summary)
-        return cli_usage("estimate", "--truth is for the bias and RMSE of --summary");
+        return cli_usage("estimate", "--truth needs --summary, which computes bias and RMSE");
     if (is_exact && work->values_path != NULL)
-        return cli_usage("estimate", "--truth exact cannot be with --values, which has none for "
-                                     "sequences that were not drawn");
+        return cli_usage("estimate", "--truth exact cannot be used with --values: the file has no "
+                                     "values for sequences that were not drawn");
     if (!is_exact && (parsed->model != NULL || parsed->marker != NULL || parsed->pretokenized ||
                       options_has(parsed, "max-len")))
-        return cli_usage("estimate", "a model is for --truth exact");
+        return cli_usage("estimate",
+                         "options of the model and --max-len are only for --truth exact");
     if (parsed->n_args > 1 || (parsed->n_args == 1 && strcmp(parsed->argv[1], "-") != 0))
         return cli_usage("estimate", "the draws are read from standard input, not from '%s'",
                          parsed->argv[1]);
@@ -198,7 +198,8 @@ static sb_status estimate_draw(estimate_work *work, const draw_record *record, s
     return status;
 }
 
-/* The next draw: 1, 0 at the end, -1 on failure. A draw that fails has written nothing. */
+/* Reads the next draw and takes its estimates. Returns 1, 0 at the end of the input, or -1 on
+ * failure; a draw that fails writes nothing. */
 static int estimate_next(estimate_work *work, sb_error *err)
 {
     line_reader *const reader = &work->reader;
@@ -236,7 +237,7 @@ static int estimate_all(estimate_work *work)
     return status == SB_OK ? EXIT_FINE : cli_failure("estimate", "%s", err.message);
 }
 
-/* Decides on the format, and prepares what the headers of the text format say. */
+/* Chooses the format and prepares the name of f for the headers of tables. */
 static void prepare_writer(estimate_work *work, int format)
 {
     static const char *const names[] = {"bleu", "entropy", "length"};

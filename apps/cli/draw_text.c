@@ -1,9 +1,9 @@
-/* Records of draws for people: a header with what is needed to repeat the draw, and a table of
+/* Records of draws for people: a header with the settings that repeat the draw, and a table of
  * probabilities as numbers and bars.
  *
- * The bar of a sequence is its probability relative to the likeliest of the record. A sequence that
- * reads like an earlier one is marked: "reads as 2" if its tokens differ, "same as 2" if they do
- * not (samples with replacement). */
+ * The bar of a sequence shows its probability relative to the likeliest sequence of the record. A
+ * sequence with the text of an earlier one is marked: "same as 2" if the tokens are equal too
+ * (samples with replacement), "reads as 2" if they differ. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ typedef struct layout {
     size_t bar_width;
     bool has_weight;
     size_t text_start, text_width;
-    double largest; /* log-probability of the likeliest */
+    double largest; /* log-probability of the likeliest sequence */
 } layout;
 
 static void put_header(draw_writer *writer, const sb_input *input, const sb_result *result)
@@ -61,7 +61,8 @@ static void put_header(draw_writer *writer, const sb_input *input, const sb_resu
     output_char(out, '\n');
 }
 
-/* The bar gives room to the longest text before texts are broken into lines. */
+/* Chooses the columns of a record. Bars shrink to make room for the longest text; only then are
+ * texts broken into lines. */
 static layout lay_out(const draw_writer *writer, const sb_result *result, size_t longest)
 {
     layout columns = {.rank_width = snprintf(NULL, 0, "%d", (int)result->n_sequences),
@@ -101,7 +102,8 @@ static void put_titles(draw_writer *writer, const layout *columns)
     output_char(out, '\n');
 }
 
-/* For each text the place of the first equal one: an open hash table of places. */
+/* Returns for each text the index of the first equal text; the caller frees the array. The indices
+ * are kept in a hash table with open addressing. */
 static int32_t *find_repeats(char **texts, int32_t n)
 {
     size_t n_buckets = 16;
@@ -132,7 +134,8 @@ static bool has_same_tokens(const sb_sequence *a, const sb_sequence *b)
             memcmp(a->tokens, b->tokens, (size_t)a->n_tokens * sizeof(*a->tokens)) == 0);
 }
 
-/* How many bytes of the text go on a line of `width` columns: up to a blank where there is one. */
+/* Returns how many bytes of the text fit a line of `width` columns: up to the last blank, if there
+ * is one. */
 static size_t fit_line(const char *text, size_t size, size_t width)
 {
     size_t end = 0, blank = 0, used = 0;
@@ -149,7 +152,7 @@ static size_t fit_line(const char *text, size_t size, size_t width)
     return end;
 }
 
-/* The text, on as many lines as it takes, and the mark after it. */
+/* Writes the text, broken into lines, and the mark after it. */
 static void put_text(draw_writer *writer, const layout *columns, const char *text, const char *mark)
 {
     output *const out = &writer->out;
@@ -170,7 +173,7 @@ static void put_text(draw_writer *writer, const layout *columns, const char *tex
     if (used + mark_width > width && mark_width > 0) {
         output_char(out, '\n');
         output_repeat(out, " ", columns->text_start);
-        mark += 2; /* its blanks */
+        mark += 2; /* skips its leading blanks */
     }
     output_text(out, mark);
     terminal_plain(&writer->term, out);

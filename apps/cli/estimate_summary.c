@@ -55,8 +55,8 @@ static sb_status check_rows(const estimate_summary *summary, sb_error *err)
         if (compare_rows(row - 1, row) == 0)
             return sb_error_set(err, SB_ERR_INPUT,
                                 "draw %" PRIu64 " of stream %" PRIu64
-                                " at temperature %g gives %s at k = %d twice: are there two runs "
-                                "with the same numbers?",
+                                " at temperature %g gives %s at k = %d twice: the input holds two "
+                                "draws with these numbers",
                                 row->draw, row->stream, row->temperature,
                                 sb_estimator_name(row->estimator), (int)row->k);
     }

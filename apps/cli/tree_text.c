@@ -1,7 +1,7 @@
 /* The tree as text, one node a line, and as JSON.
  *
- * A bar shows phi and G on one scale: filled up to phi, shaded from there to G. Where the noise is
- * negative G lies below phi, and what is missing is dotted. */
+ * A bar shows phi and G on one scale: filled up to phi, shaded from phi to G. If the noise is
+ * negative, G is below phi: the bar is filled up to G and dotted from G to phi. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void put_title(const tree *grown, const terminal *term, output *out)
     output_char(out, '\n');
 }
 
-/* The mark of the node's role, and its rank, in GUTTER columns. */
+/* Writes the mark of the node's role and its rank in GUTTER columns. */
 static void put_gutter(const tree_node *node, bool unicode, output *out)
 {
     static const char *const fine[] = {"·", "○", "●"}, *const plain[] = {".", "o", "*"};
@@ -39,7 +39,7 @@ static void put_gutter(const tree_node *node, bool unicode, output *out)
         output_repeat(out, " ", GUTTER - 1);
 }
 
-/* Branches, token and conditional probability in `width` columns. */
+/* Writes branches, token and conditional probability in `width` columns. */
 static void put_branch(const tree *grown, int32_t at, bool unicode, size_t width, output *out)
 {
     const tree_node *const node = &grown->nodes[at];
@@ -83,10 +83,10 @@ static void put_legend(const terminal *term, output *out)
 {
     static const char *const fine[] = {"● ancestor of a sampled leaf; rank", "○ on the beam",
                                        "· pruned", "█ up to phi = log p  ▒ noise up to G",
-                                       "░ missing where the noise is negative"};
+                                       "░ missing: the noise is negative"};
     static const char *const plain[] = {"* ancestor of a sampled leaf; rank", "o on the beam",
                                         ". pruned", "# up to phi = log p  + noise up to G",
-                                        ". missing where the noise is negative"};
+                                        ". missing: the noise is negative"};
     const char *const *const lines = term->unicode ? fine : plain;
     output_char(out, '\n');
     for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++) {

@@ -60,7 +60,7 @@ report $? "estimate: what is exhausted is exact, and has nothing to sacrifice"
 "$sbeam" estimate --f entropy --curve 4..12 <draws >out 2>err
 code=$?
 exits 1 "estimate: a curve beyond the draw"
-says 'standard input:1: the draw has 3 sequences, and --curve begins at 4' "estimate: and why"
+says 'standard input:1: the draw has 3 sequences, but --curve begins at 4' "estimate: and why"
 "$sbeam" estimate --f entropy --curve 3..12 <draws >out 2>err
 lines 4 "estimate: a curve ends with the draw"
 "$sbeam" estimate --f entropy --curve 1..3 --sacrifice <draws | head -n 4 >out

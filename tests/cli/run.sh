@@ -222,7 +222,7 @@ run "$sbeam" draw -k 3 -fjsonl --seed 7 -m "$fig1" --draws 50 -T 1,0.5
 cp out uncached
 run "$sbeam" draw -k 3 -fjsonl --seed 7 -m "$fig1" --draws 50 -T 1,0.5 --cache 8 --threads 2
 same uncached out "a cache changes nothing"
-grep -q -E '^cache: [0-9]+ of [0-9]+ rows \([0-9.]+ %\) were kept from before; the others took .* of 8 MB' err
+grep -q -E '^cache: [0-9]+ of [0-9]+ rows \([0-9.]+ %\) came from the cache; the model took .* of 8 MB' err
 report $? "a cache says what it saved"
 run "$sbeam" draw -m "$fig1" -k 20 --seed 7 -f jsonl
 prints '"kappa":null,"exhausted":true' "exhausted: kappa is null"
@@ -638,7 +638,7 @@ run "$sbeam" draw -m "$fig1" --seed 1 -T 1e-101
 [ "$code" -eq 2 ] && grep -q 'at least 1e-100' err
 report $? "temperatures have bounds"
 feed 'a\t\n' "$sbeam" shuf -w 2
-says ':1: no weight$' "shuf: an empty field is not quoted"
+says ':1: the weight is empty$' "shuf: an empty field is not quoted"
 feed 'abc\r\n' "$sbeam" shuf -w 1
 says ": 'abc'$" "shuf: the end of a CRLF line is not quoted"
 feed "$(printf 'é%.0s' {1..50})\n" "$sbeam" shuf -w 1
@@ -723,7 +723,7 @@ run "$sbeam" bench decode -m missing.arpa
 exits 1 "bench decode: a model that is not there"
 run "$sbeam" bench decode -m "$fig1" --len 100
 exits 2 "bench decode: a model whose sequences are shorter"
-says 'ends where it ends' "bench decode: why"
+says 'fixes where its sequences end; bench decode needs' "bench decode: why"
 run "$sbeam" bench decode -m "$arpa" -k 2,3 --method sbs,beam,sample,diverse,resample --len 4 \
     --batch 2 --threads 2 --repeats 2 -T 0.5
 exits 0 "bench decode"
