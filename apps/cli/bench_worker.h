@@ -24,7 +24,7 @@ typedef struct bench_worker {
     sb_error err;
 } bench_worker;
 
-/* The cases of a plan are each method with each k; consecutive cases share k. */
+/* The cases of a plan are each method with each k; the cases of one k follow each other. */
 size_t bench_n_cases(const bench_plan *plan);
 int bench_method_of(const bench_plan *plan, size_t i);
 int32_t bench_k_of(const bench_plan *plan, size_t i);

@@ -72,7 +72,7 @@ typedef struct draw_request {
     bool has_batch;
 } draw_request;
 
-/* Where inputs come from and where results go. */
+/* The source of the inputs, and the writer of the results. */
 typedef struct draw_work {
     const options *parsed;
     bool is_jsonl;

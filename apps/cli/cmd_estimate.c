@@ -82,6 +82,7 @@ typedef struct estimate_work {
     size_t n_references;
     bool has_bleu_option, has_summary;
     estimate_request request;
+    /* State of the run. */
     line_reader reader;
     estimate_values values;
     estimate_truth truth;

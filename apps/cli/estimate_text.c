@@ -209,7 +209,7 @@ static size_t count_block(const estimate_group *groups, size_t n)
     return i;
 }
 
-/* What the groups of one table have: the header tells it, and the layout depends on it. */
+/* Properties of the groups of one table, for its header and its layout. */
 typedef struct block {
     const estimate_group *groups; /* (n), all of one stream and temperature */
     size_t n;
