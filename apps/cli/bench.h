@@ -1,4 +1,4 @@
-/* What the benchmarks share, and how cmd_bench.c calls them. */
+/* Helpers that the benchmarks share, and their entry points. */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 
@@ -9,38 +9,39 @@
 #include "common/output.h"
 #include "sbeam/config.h"
 
-/* Seconds on a clock that never goes back. */
+/* Returns seconds on a clock that never goes back. */
 double bench_now(void);
 
-/* The median of n >= 1 values, which it sorts. */
+/* Sorts n >= 1 values and returns their median. */
 double bench_median(double *values, int32_t n);
 
-/* n items of zeros, the caller's to free. */
+/* Returns memory for n items, filled with zeros. The caller frees it. */
 void *bench_zeroed(size_t n, size_t size);
 
-/* The most memory that the process has had so far. */
+/* Returns the largest memory of the process so far, in MiB. */
 double bench_peak_mib(void);
 
-/* Names the processor and the kernels in use: "AMD EPYC; threads 2; kernels avx2". */
+/* Writes the processor and the kernels in use: "AMD EPYC; threads 2; kernels avx2". */
 void bench_write_machine(output *out, int32_t threads);
 
-/* Members of a JSON object. */
+/* A member of a JSON object. */
 typedef struct bench_number {
     const char *key;
     double value;
 } bench_number;
+/* Writes n members. */
 void bench_write_numbers(output *out, const bench_number *numbers, size_t n);
 
-/* A step of search on logits made up for it. Returns the exit code. */
+/* Measures a step of search on random logits. Returns the exit code. */
 int bench_search(bool json);
 
 enum { BENCH_MOST_VALUES = 32 };
 
-/* No method: k rows that go straight on, each from itself, without any search. What the model
- * takes for the same number of rows, to compare the methods with. */
+/* Stands for the model without search: k rows, each of which continues itself. It shows the time of
+ * the model for the same number of rows, to compare the methods with. */
 enum { BENCH_ROWS = -1 };
 
-/* What `bench decode` measures: each method with each k. */
+/* The plan of `bench decode`, which measures each method with each k. */
 typedef struct bench_plan {
     const char *model;              /* its path, or NULL for the default */
     int methods[BENCH_MOST_VALUES]; /* an sb_method, or BENCH_ROWS */
@@ -48,13 +49,13 @@ typedef struct bench_plan {
     size_t n_methods, n_ks;
     int32_t source_len; /* tokens of an input, the end token included */
     int32_t len;        /* tokens of each sequence */
-    int32_t batch;      /* inputs that travel together, per thread */
+    int32_t batch;      /* inputs in one batch, per thread */
     int32_t threads, repeats;
     double temperature;
     bool json;
 } bench_plan;
 
-/* Decoding with a model. Returns the exit code. */
+/* Measures decoding with a model. Returns the exit code. */
 int bench_decode(const bench_plan *plan);
 
 #endif

@@ -1,8 +1,9 @@
-/* sbeam bench decode: what a step of decoding costs with a model.
+/* sbeam bench decode: measures the time of a step of decoding with a model.
  *
- * A round is `batch` inputs per thread from the start to `len` tokens (bench_worker.c): the inputs
- * are begun (begin_ms: for a translation model that is the encoder), then there are `len` steps.
- * The rounds of the cases are interleaved and the smallest reported, because machines are noisy. */
+ * A round decodes `batch` inputs per thread to `len` tokens (bench_worker.c). First the model
+ * begins the inputs (begin_ms; a translation model runs its encoder), then there are `len` steps.
+ * The rounds of the cases are interleaved and the fastest is reported, because machines are noisy.
+ */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,11 +14,11 @@
 #include "common/model_path.h"
 #include "sbeam/sbeam.h"
 
-/* What one case took. The parts are those of the fastest repeat. */
+/* The times of one case, in seconds. begin, model and search belong to the fastest repeat. */
 typedef struct bench_case {
-    double *seconds; /* (repeats), of the steps of a round */
+    double *seconds; /* (repeats) the steps of each round */
     double fastest, begin, model, search;
-    double rows; /* per step, of all threads */
+    double rows; /* per step, over all threads */
 } bench_case;
 
 typedef struct decode_bench {
@@ -27,16 +28,16 @@ typedef struct decode_bench {
     double open_seconds;
     bench_case *cases; /* (n_cases) */
     size_t n_cases;
-    uint64_t n_inputs; /* so far: each round has new ones, since a model may remember old ones */
+    uint64_t n_inputs; /* used so far: each round has new ones, as a model may remember old ones */
     bench_worker *workers; /* (n_workers) */
-    int32_t n_workers;     /* one per thread, or one where the model itself has threads */
+    int32_t n_workers;     /* one per thread, or one if the model itself has threads */
     sb_error err;
 } decode_bench;
 
 /* --- a round --- */
 
-/* Runs a phase in every thread, the caller's being the first. Returns its seconds, or -1 and
- * bench->err. */
+/* Runs a phase in every thread; the caller's thread is the first. Returns the seconds it took, or
+ * -1 and sets bench->err. */
 static double run_phase(decode_bench *bench, void *(*phase)(void *))
 {
     pthread_t threads[1024];
@@ -50,7 +51,7 @@ static double run_phase(decode_bench *bench, void *(*phase)(void *))
         pthread_join(threads[i], NULL);
     const double seconds = bench_now() - start;
     if (made < n) {
-        sb_error_set(&bench->err, SB_ERR_MEMORY, "thread %d of %d could not be made", made + 1, n);
+        sb_error_set(&bench->err, SB_ERR_MEMORY, "cannot start thread %d of %d", made + 1, n);
         return -1;
     }
     for (int32_t i = 0; i < n; i++)
@@ -62,7 +63,7 @@ static double run_phase(decode_bench *bench, void *(*phase)(void *))
     return seconds;
 }
 
-/* Runs case c from start to end; as repeat number `repeat`, or as warm-up where that is -1. */
+/* Runs a round of case c as repeat number `repeat`; -1 is a warm-up that is not recorded. */
 static bool run_round(decode_bench *bench, size_t c, int32_t repeat)
 {
     const bench_plan *const plan = bench->plan;
@@ -93,7 +94,7 @@ static bool run_round(decode_bench *bench, size_t c, int32_t repeat)
 
 /* --- preparation --- */
 
-/* Everything but the model, empty, so that it can be closed from here on. */
+/* Allocates everything but the model. close_bench may be called from here on. */
 static void prepare(decode_bench *bench)
 {
     const bench_plan *const plan = bench->plan;
@@ -119,25 +120,25 @@ static void close_bench(decode_bench *bench)
     sb_model_close(bench->model);
 }
 
-/* What the model itself limits. */
+/* Refuses a plan that exceeds the limits of the model. Returns the exit code. */
 static int check_limits(const decode_bench *bench)
 {
     const sb_model_info *const info = sb_model_get_info(bench->model);
     const bench_plan *const plan = bench->plan;
     if (sb_model_has_leaves(bench->model))
         return cli_usage("bench",
-                         "a model of kind '%s' ends where it ends; decode needs one whose "
-                         "sequences can have --len tokens",
+                         "a model of kind '%s' fixes where its sequences end; bench decode needs a "
+                         "model whose sequences can have --len tokens",
                          info->kind);
     if (info->max_len > 0 && plan->len > info->max_len)
-        return cli_usage("bench", "--len is %d; this model's sequences have at most %d tokens",
+        return cli_usage("bench", "--len is %d, but this model's sequences have at most %d tokens",
                          plan->len, info->max_len);
     const int32_t most = info->max_rows > 0 ? info->max_rows : INT32_MAX;
     for (size_t i = 0; i < plan->n_ks; i++)
         if (plan->ks[i] > most / plan->batch)
             return cli_usage("bench",
-                             "-k %d for %d inputs at once is more than the %d rows of "
-                             "this model",
+                             "-k %d with --batch %d needs more rows than the model has, which is "
+                             "%d",
                              plan->ks[i], plan->batch, most);
     return EXIT_FINE;
 }
@@ -163,8 +164,8 @@ static void write_titles(output *out, const decode_bench *bench)
     else
         output_text(out, "no source: the empty prefix; ");
     output_format(out, "%d tokens\n", plan->len);
-    output_text(out, "milliseconds a step: smallest, median; of the smallest, model and search;\n"
-                     "rows a step; milliseconds of the inputs before the first step\n"
+    output_text(out, "milliseconds per step: fastest, median; model and search of the fastest;\n"
+                     "rows per step; milliseconds to begin the inputs, before the first step\n"
                      "method      k batch    rows     step   median    model  search   begin "
                      "tokens/s\n");
 }
@@ -229,8 +230,8 @@ static bool write_all(const decode_bench *bench)
     return written;
 }
 
-/* Another order for each repeat: a case finds the caches as the one before it left them, so in a
- * fixed order the one after the largest would always be the slower. */
+/* Shuffles the cases, for each repeat anew. A case finds the processor's caches as the case before
+ * it left them, so in a fixed order the case after the largest would always be slower. */
 static void shuffle(size_t *order, size_t n, uint32_t *state)
 {
     for (size_t i = n; i > 1; i--) {

@@ -1,8 +1,8 @@
-/* sbeam bench search: what a step of search costs beside a bare pass over the rows.
+/* sbeam bench search: compares a step of search with a bare pass over the rows.
  *
- * For each size: an SBS step and a beam step through the step interface, a log-sum-exp of the same
- * rows, and the paper's Algorithm 1 in scalar C. One thread, k rows in and k children out. The
- * repeats are interleaved and the minima compared, because machines are noisy. */
+ * For each size it measures an SBS step and a beam step through the step interface, a log-sum-exp
+ * of the same rows, and the paper's Algorithm 1 in scalar C: k rows in, k children out, one thread.
+ * The repeats are interleaved and the fastest are compared, because machines are noisy. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,11 +16,11 @@
 
 enum { MOST_REPEATS = 1000, FEWEST_REPEATS = 50, SLOW_REPEATS = 5 };
 
-/* Repeats go on until the fast three have taken this long together, so that small sizes are
- * measured more often. */
+/* Repeats continue until the three fast measurements have taken this long together, so small sizes
+ * are measured more often. */
 static const double SECONDS_PER_CASE = 0.25;
 
-/* A plain generator for logits and for Algorithm 1: splitmix64. */
+/* Returns the next number of a splitmix64 generator, for logits and for Algorithm 1. */
 static double uniform(void *user)
 {
     uint64_t *const state = user;
@@ -30,7 +30,7 @@ static double uniform(void *user)
     return ((double)((z ^ z >> 31) >> 12) + 0.5) * 0x1p-52;
 }
 
-/* Independent normal logits of standard deviation 3 (Box and Muller). */
+/* Writes independent normal logits of standard deviation 3 (Box and Muller). */
 static void fill_logits(float *logits, size_t n)
 {
     uint64_t state = 20190515;
@@ -40,7 +40,7 @@ static void fill_logits(float *logits, size_t n)
     }
 }
 
-/* A decoder that has come to k live rows. */
+/* Opens a decoder and advances it to k live rows. */
 static sb_status open_decoder(sb_decoder **decoder, sb_method method, int32_t k, int32_t vocab,
                               double temperature, const float *logits, sb_error *err)
 {
@@ -49,7 +49,7 @@ static sb_status open_decoder(sb_decoder **decoder, sb_method method, int32_t k,
     config.method = method;
     config.k = k;
     config.temperature = temperature;
-    config.kappa = method != SB_METHOD_SBS; /* SBS: k rows, no further one */
+    config.kappa = method != SB_METHOD_SBS; /* SBS: k rows, not k + 1 */
     config.max_len = 1000000;
     config.seed = 7;
     const sb_decoder_spec spec = {
@@ -64,7 +64,7 @@ static sb_status open_decoder(sb_decoder **decoder, sb_method method, int32_t k,
 }
 
 struct times {
-    double sbs, beam, logsumexp, algorithm1; /* seconds, the smallest */
+    double sbs, beam, logsumexp, algorithm1; /* seconds of the fastest repeat */
 };
 
 static void keep_smallest(double *smallest, double since)
@@ -149,7 +149,7 @@ static void write_titles(output *out)
     bench_write_machine(out, 1);
     output_format(out, "; repeats %d to %d, of algorithm1 %d\n", FEWEST_REPEATS, MOST_REPEATS,
                   SLOW_REPEATS);
-    output_text(out, "milliseconds a step, smallest of the repeats\n"
+    output_text(out, "milliseconds per step, fastest of the repeats\n"
                      "    k   vocab    T       sbs      beam logsumexp  algorithm1  sbs/lse  "
                      "alg1/sbs\n");
 }

@@ -1,8 +1,7 @@
-/* The loop of decoder.h as a host would write it, with the model's time and the search's told
- * apart.
+/* The loop of decoder.h as a host would write it, with separate times for model and search.
  *
- * min_len = max_len = len bans every earlier end, so that k rows stay alive from the second step
- * on; the first has one row per input. */
+ * min_len = max_len = len forbids every earlier end, so that k rows stay alive from the second step
+ * on. The first step has one row per input. */
 #include "cli/bench_worker.h"
 
 #include <stdlib.h>
@@ -27,16 +26,17 @@ int32_t bench_k_of(const bench_plan *plan, size_t i)
 
 /* --- inputs --- */
 
-/* A token that is a word in most models: those begin with their special tokens. */
+/* Returns a token above 3: in most models the special tokens come first and the others are words.
+ */
 static int32_t made_up_token(const bench_worker *worker, uint64_t number)
 {
     const int32_t vocab = sb_model_get_info(worker->model)->vocab_size;
     return vocab > 4 ? 4 + (int32_t)(number % ((uint64_t)vocab - 4)) : vocab - 1;
 }
 
-/* Tokens of the model for input number `input`, blanks between; they differ between inputs. Words
- * of the output that a source vocabulary does not have are unknown tokens to it. Empty for models
- * that need no input. */
+/* Returns tokens of the model, separated by blanks, that differ between inputs; empty for models
+ * that need no input. The tokens are of the output vocabulary: those that the source vocabulary
+ * lacks are unknown tokens there. The caller frees the text. */
 static char *make_text(const bench_worker *worker, uint64_t input)
 {
     const sb_model_info *const info = sb_model_get_info(worker->model);
@@ -88,7 +88,7 @@ void *bench_worker_begin(void *argument)
     return NULL;
 }
 
-/* One step of the model. */
+/* Makes one step of the model. */
 static sb_status step_model(bench_worker *worker, int32_t n, const int32_t *parent,
                             const int32_t *token, const int32_t *input)
 {
@@ -106,7 +106,7 @@ static sb_status step_model(bench_worker *worker, int32_t n, const int32_t *pare
     return status;
 }
 
-/* One step of the model, then one of the search. */
+/* Makes one step of the model, then one of the search. */
 static sb_status step(bench_worker *worker, sb_decoder *decoder)
 {
     const int32_t *parent, *token, *input;
@@ -121,7 +121,8 @@ static sb_status step(bench_worker *worker, sb_decoder *decoder)
     return status;
 }
 
-/* The inputs' first rows, then k of each that go straight on. The tokens are made up. */
+/* Runs the model without search: the first row of each input, then k rows of each, every one
+ * continuing itself with made-up tokens. */
 static void run_rows(bench_worker *worker)
 {
     const bench_plan *const plan = worker->plan;
@@ -169,7 +170,7 @@ static sb_status open_decoder(bench_worker *worker, size_t i, sb_error *err)
     config.method = (sb_method)bench_method_of(plan, i);
     config.k = bench_k_of(plan, i);
     config.temperature = plan->temperature;
-    config.kappa = config.method != SB_METHOD_SBS; /* SBS: k rows, no further one */
+    config.kappa = config.method != SB_METHOD_SBS; /* SBS: k rows, not k + 1 */
     config.min_len = config.max_len = plan->len;
     config.seed = 1;
     const sb_decoder_spec spec = {
@@ -195,7 +196,7 @@ sb_status bench_worker_open(bench_worker *worker, const sb_model *model, const b
         .max_inputs = plan->batch, .max_len = plan->len, .threads = plan->threads};
     for (size_t i = 0; i < plan->n_ks; i++)
         if (plan->ks[i] * plan->batch > spec.max_rows)
-            spec.max_rows = plan->ks[i] * plan->batch; /* bench_decode has seen that it fits */
+            spec.max_rows = plan->ks[i] * plan->batch; /* bench_decode has checked the limit */
     sb_status status = sb_result_open(&worker->result, err);
     if (status == SB_OK)
         status = sb_session_open(&worker->session, model, &spec, err);

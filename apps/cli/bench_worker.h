@@ -17,27 +17,28 @@ typedef struct bench_worker {
     void *rows; /* grows in the warm-up */
     size_t rows_capacity;
     int32_t *straight; /* (3, k * batch) parents, tokens and inputs of BENCH_ROWS */
-    /* Of the last round. */
+    /* Results of the last round. */
     double model_seconds, search_seconds;
     uint64_t n_rows;
     sb_status status;
     sb_error err;
 } bench_worker;
 
-/* The cases of a plan: each method with each k, the methods side by side. */
+/* The cases of a plan are each method with each k; the cases of one k follow each other. */
 size_t bench_n_cases(const bench_plan *plan);
 int bench_method_of(const bench_plan *plan, size_t i);
 int32_t bench_k_of(const bench_plan *plan, size_t i);
 
-/* Opens what was zeroed before; whether that succeeds or not, it is to be closed. */
+/* Opens a worker whose memory is zero. The caller closes it even if this fails. */
 sb_status bench_worker_open(bench_worker *worker, const sb_model *model, const bench_plan *plan,
                             sb_error *err);
 void bench_worker_close(bench_worker *worker);
 
-/* Gets ready for a round of case i with the inputs from `first_input` on. */
+/* Prepares a round of case i with the inputs from number `first_input` on. */
 void bench_worker_prepare(bench_worker *worker, size_t i, uint64_t first_input);
 
-/* The two phases of a round, each for pthread_create; worker->status says how they went. */
+/* Run the two phases of a round; their type is that of pthread_create. The result is in
+ * worker->status. */
 void *bench_worker_begin(void *worker);
 void *bench_worker_run(void *worker);
 

@@ -1,4 +1,4 @@
-/* sbeam bench: the command line of the benchmarks, and what they share. */
+/* sbeam bench: the command line of the benchmarks, and their shared helpers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ void *bench_zeroed(size_t n, size_t size)
     return memset(cli_realloc(NULL, n, size), 0, n * size);
 }
 
-/* The processor as Linux names it. */
+/* Writes the name of the processor as Linux reports it. */
 static void find_cpu(char *name, size_t size)
 {
     snprintf(name, size, "unknown CPU");
@@ -82,15 +82,14 @@ static const option bench_options[] = {
     [BENCH_METHOD] =
         {"method", 0, "NAME,...",
          "decode: sbs, beam, sample, diverse or resample, or a list of them; 'rows' is "
-         "the model alone, k rows without a search (default: sbs)"},
+         "only the model: k rows without search (default: sbs)"},
     [BENCH_K] = {"k", 'k', "N,...", "decode: sequences per input, or a list (default: 5)"},
     [BENCH_SOURCE_LEN] = {"source-len", 0, "N",
                           "decode: tokens of an input, its end token included, 1 to 1000000 "
                           "(default: 20)"},
     [BENCH_LEN] = {"len", 0, "N", "decode: tokens of each sequence, 1 to 1000000 (default: 30)"},
     [BENCH_BATCH] = {"batch", 0, "N",
-                     "decode: inputs that travel together in each thread, 1 to 4096 "
-                     "(default: 1)"},
+                     "decode: inputs in one batch of each thread, 1 to 4096 (default: 1)"},
     [BENCH_REPEATS] = {"repeats", 0, "N", "decode: timed repeats, 1 to 1000 (default: 5)"},
     {0},
 };
@@ -105,23 +104,23 @@ static const option_spec bench_spec = {
     .synopsis = "search [-f FORMAT]\n"
                 "       sbeam bench decode [-m FILE] [-k N,...] [OPTION...]",
     .about = "Measures how long search and decoding take.\n\n"
-             "'search': an SBS step and a beam step beside a bare log-sum-exp of the same\n"
-             "rows and the paper's Algorithm 1 in scalar C, for k = 5, 20, 100 and\n"
-             "vocabularies of 8,000, 32,000 and 128,000, at T = 1, then T = 0.3. One thread;\n"
-             "ratios of the smallest of interleaved repeats.\n\n"
-             "'decode': a step of decoding with a model, and what of it is the model's and\n"
-             "the search's. Each of the k sequences has --len tokens, because no end comes\n"
-             "before; SBS searches without kappa. The inputs are made up; models that need\n"
-             "none continue the empty prefix. Each method is measured with each k; the\n"
-             "repeats are interleaved, after a warm-up.",
+             "'search' compares an SBS step and a beam step with a log-sum-exp of the same\n"
+             "rows and with the paper's Algorithm 1 in scalar C, for k = 5, 20, 100 and\n"
+             "vocabularies of 8,000, 32,000 and 128,000, at T = 1, then T = 0.3. It uses one\n"
+             "thread, interleaves the repeats and reports the fastest.\n\n"
+             "'decode' measures a step of decoding with a model, and the shares of the model\n"
+             "and of the search. Each of the k sequences has exactly --len tokens; SBS\n"
+             "searches without kappa. The inputs are made up; models that need none continue\n"
+             "the empty prefix. Each method is measured with each k, and the repeats are\n"
+             "interleaved, after a warm-up.",
     .formats = "text|jsonl",
     .own = bench_options,
     .takes_model = true,
     .takes = takes_temperature,
 };
 
-/* Copies the next item of a list to `item`, cut where it is too long to be anything; false at the
- * end. */
+/* Copies the next item of a list to `item`, cut if it is longer than any valid item. Returns false
+ * at the end of the list. */
 static bool next_item(const char **list, char *item, size_t size)
 {
     if (*list == NULL)
@@ -144,8 +143,8 @@ static int parse_methods(bench_plan *plan, const char *list)
             method++;
         if (name == NULL || method > SB_METHOD_RESAMPLE)
             return cli_usage("bench",
-                             "--method takes sbs, beam, sample, diverse or resample, which ask for "
-                             "at most k rows a step, rows, or a list of them, not '%s'",
+                             "--method takes methods that need at most k rows per step: sbs, beam, "
+                             "sample, diverse, resample, rows, or a list of them, not '%s'",
                              item);
         if (plan->n_methods == BENCH_MOST_VALUES)
             return cli_usage("bench", "--method takes at most %d names", BENCH_MOST_VALUES);
@@ -218,7 +217,7 @@ int cmd_bench(int argc, char **argv)
         return code;
     const char *const what = parsed.n_args == 1 ? parsed.argv[1] : "";
     if (strcmp(what, "search") != 0 && strcmp(what, "decode") != 0)
-        return cli_usage("bench", "expected what to measure: search or decode");
+        return cli_usage("bench", "say what to measure: search or decode");
     plan.json = parsed.format == 1;
     if (strcmp(what, "search") == 0) {
         if (any_own || parsed.model != NULL || parsed.pretokenized || parsed.marker != NULL ||
@@ -227,7 +226,7 @@ int cmd_bench(int argc, char **argv)
         return bench_search(plan.json);
     }
     if (parsed.n_temperatures > 1)
-        return cli_usage("bench", "one temperature at a time");
+        return cli_usage("bench", "-T takes one temperature here, not a list");
     plan.model = parsed.model;
     plan.threads = parsed.threads;
     plan.temperature = parsed.config.temperature;

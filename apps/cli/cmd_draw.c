@@ -1,8 +1,8 @@
-/* sbeam draw: inputs in, draws out.
+/* sbeam draw: reads inputs and writes draws.
  *
- * Inputs are the arguments, the lines of standard input, or one empty input; they stream through
- * sb_draw_all, which hands the results back in order whatever the threads, so memory does not grow
- * with their number. */
+ * Inputs are the arguments, the lines of standard input, or one empty input. sb_draw_all takes them
+ * one by one and returns the results in order for any number of threads, so memory does not grow
+ * with the number of inputs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,19 +22,19 @@ static const option draw_options[] = {
     [DRAW_DRAWS] = {"draws", 0, "R", "independent draws per input and temperature (default: 1)"},
     [DRAW_BAN] = {"ban", 0, "TOKEN", "give this token probability zero; may be repeated"},
     [DRAW_STOP] = {"stop", 0, "STRING",
-                   "end a sequence whose text contains it; the text is cut before it, the tokens "
-                   "are kept; may be repeated"},
-    [DRAW_BATCH] = {"batch", 0, "N", "draws that travel together, 1 to 4096 (default: 16)"},
+                   "end a sequence when its text contains STRING; the text is cut before it, the "
+                   "tokens are kept; may be repeated"},
+    [DRAW_BATCH] = {"batch", 0, "N", "draws computed in one batch, 1 to 4096 (default: 16)"},
     [DRAW_CACHE] = {"cache", 0, "MB",
-                    "keep computed rows by prefix for further draws and temperatures of an input, "
-                    "in so many megabytes, and say what that saved (default: 0, none)"},
+                    "keep computed rows for further draws and temperatures of an input, in at most "
+                    "MB megabytes, and report the time saved (default: 0, keep none)"},
     [DRAW_INPUT] = {"input", 0, "text|jsonl",
-                    "what lines of standard input are: text, or objects "
+                    "form of the lines of standard input: text, or objects "
                     "{\"input\":\"..\",\"stream\":7} (default: text)"},
     {0},
 };
 
-enum { MEGABYTE = 1 << 20, MOST_MEGABYTES = 1 << 22 }; /* 4 terabytes are more than there are */
+enum { MEGABYTE = 1 << 20, MOST_MEGABYTES = 1 << 22 }; /* 4 TB: more than any machine has */
 
 static bool takes_all(const sb_option *setting)
 {
@@ -47,11 +47,12 @@ static const option_spec draw_spec = {
     .synopsis = "[-m FILE] [-k N] [-T X,...] [OPTION...] [INPUT...]",
     .about = "Draws k distinct sequences from a model by Stochastic Beam Search, with their\n"
              "probabilities and importance weights, or decodes by another method.\n\n"
-             "Each INPUT is a prefix to continue, or a text to translate; they are numbered as\n"
-             "streams 0, 1, ... With '-', or without INPUT for models that need one, the lines\n"
-             "of standard input are the inputs. Other models then draw from the empty prefix.\n"
-             "-T takes a list: there is one record per input, temperature and draw. The same\n"
-             "seed gives the same draws, whatever the batch, the threads and the order.\n",
+             "Each INPUT is a prefix to continue, or a text to translate. Inputs are numbered\n"
+             "as streams 0, 1, ... If INPUT is '-', or if it is missing and the model needs\n"
+             "one, each line of standard input is an input. Without INPUT, other models draw\n"
+             "from the empty prefix. -T takes a list: there is one record per input,\n"
+             "temperature and draw. The same seed gives the same draws for every batch, number\n"
+             "of threads and order of inputs.\n",
     .formats = "text|jsonl|tsv",
     .own = draw_options,
     .takes_model = true,
@@ -62,7 +63,7 @@ enum { FORMAT_TEXT, FORMAT_JSONL, FORMAT_TSV };
 
 static const draw_write_fn writers[] = {draw_write_text, draw_write_jsonl, draw_write_tsv};
 
-/* What the command line says, beside the shared options. */
+/* The command's own options. */
 typedef struct draw_request {
     sb_plan plan;
     const char **bans, **stops; /* owned arrays of the command line's strings */
@@ -71,17 +72,17 @@ typedef struct draw_request {
     bool has_batch;
 } draw_request;
 
-/* The work under way: where inputs come from and where results go. */
+/* The source of the inputs, and the writer of the results. */
 typedef struct draw_work {
     const options *parsed;
     bool is_jsonl;
     enum { FROM_NOTHING, FROM_ARGUMENTS, FROM_LINES } from;
-    int next;           /* inputs given so far, where they are not lines */
-    line_reader reader; /* where they are */
+    int next;           /* inputs given so far, unless they are lines */
+    line_reader reader; /* of FROM_LINES */
     draw_write_fn write;
     draw_writer writer;
     progress bar;
-    bool has_begun;  /* an input has been asked for */
+    bool has_begun;  /* the library has asked for an input */
     bool has_failed; /* a message has been printed, or is in err */
     sb_error err;
 } draw_work;
@@ -116,7 +117,8 @@ static int parse_own(draw_request *request, const options *parsed, int i)
     return code;
 }
 
-/* Fills in the next line of standard input. The record's text goes to the caller. */
+/* Reads the next line of standard input. Returns 1, 0 at the end, or -1 on failure. input->user is
+ * the memory of the text, for free_input. */
 static int read_line(draw_work *work, sb_input *input, sb_error *err)
 {
     line_reader *const reader = &work->reader;
@@ -184,7 +186,7 @@ static int take_result(void *user, const sb_input *input, const sb_result *resul
     }
     if (!output_flush_some(&work->writer.out)) {
         work->has_failed = true;
-        sb_error_set(&work->err, SB_ERR_STOPPED, "%s", ""); /* it has been reported */
+        sb_error_set(&work->err, SB_ERR_STOPPED, "%s", ""); /* output_flush_some has printed it */
         return 1;
     }
     progress_step(&work->bar);
@@ -204,7 +206,7 @@ static int find_bans(const draw_request *request, const sb_model *model, int32_t
     return EXIT_FINE;
 }
 
-/* Decides where the inputs come from. */
+/* Decides where the inputs come from. Returns the exit code. */
 static int choose_source(draw_work *work, const options *parsed, const sb_model *model)
 {
     const bool has_dash = parsed->n_args == 1 && strcmp(parsed->argv[1], "-") == 0;
@@ -224,14 +226,15 @@ static int choose_source(draw_work *work, const options *parsed, const sb_model 
     return EXIT_FINE;
 }
 
-/* The library refuses options before it asks for an input; what it refuses later is no usage. */
+/* Prints the message and returns the exit code. The library refuses options before it asks for an
+ * input; errors found later are not usage errors. */
 static int refuse(const draw_work *work, const sb_error *err)
 {
     return work->has_begun ? cli_failure("draw", "%s", err->message) : cli_error("draw", err);
 }
 
-/* Where a cache was asked for: what it was good for. Rows that were kept are taken to have cost as
- * much as those that were computed. */
+/* Prints what the cache saved, if there is one. The estimate of the time assumes that a cached row
+ * would have cost as much as a computed one. */
 static void report_cache(const sb_plan *plan)
 {
     const sb_cache_stats *const stats = plan->cache_stats;
@@ -239,12 +242,13 @@ static void report_cache(const sb_plan *plan)
         return;
     const uint64_t kept = stats->rows - stats->evaluated;
     if (kept == 0) {
-        fprintf(stderr, "cache: none of %llu rows came again\n", (unsigned long long)stats->rows);
+        fprintf(stderr, "cache: none of %llu rows was needed again\n",
+                (unsigned long long)stats->rows);
         return;
     }
     fprintf(stderr,
-            "cache: %llu of %llu rows (%.1f %%) were kept from before; the others took %.2f s of "
-            "the model, so about %.2f s were saved; %.0f of %.0f MB are in use\n",
+            "cache: %llu of %llu rows (%.1f %%) came from the cache; the model took %.2f s for the "
+            "others, so about %.2f s were saved; %.0f of %.0f MB are in use\n",
             (unsigned long long)kept, (unsigned long long)stats->rows,
             100 * (double)kept / (double)stats->rows, stats->seconds,
             stats->seconds * (double)kept / (double)stats->evaluated,
@@ -271,7 +275,7 @@ static int draw_all(const draw_request *request, options *parsed, const sb_model
     sb_plan plan = request->plan;
     plan.cache_stats = &cached;
     if (work.from == FROM_LINES && !request->has_batch && isatty(STDIN_FILENO))
-        plan.batch = plan.threads = 1; /* somebody types, and waits for the answer to each line */
+        plan.batch = plan.threads = 1; /* a person types, and waits for each answer */
     const sb_pipe pipe = {&work, give_input, take_result, free_input};
     sb_error err;
     const sb_status status = sb_draw_all(model, &parsed->config, &plan, &pipe, &err);

@@ -1,11 +1,12 @@
-/* sbeam estimate: draws in, estimates of an expectation out.
+/* sbeam estimate: reads draws and writes estimates of an expectation.
  *
- * Records are read one by one. Without --summary their estimates are written as they come; with it
- * they are kept, a number each, and reduced at the end. */
+ * Draws are read one by one. Without --summary the estimates of each draw are written at once. With
+ * it only their values are kept, and reduced after the last draw. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/estimate.h"
@@ -13,6 +14,7 @@
 #include "common/cli.h"
 #include "common/number.h"
 #include "common/options.h"
+#include "common/utf.h"
 
 enum {
     ESTIMATE_F,
@@ -22,28 +24,30 @@ enum {
     ESTIMATE_CURVE,
     ESTIMATE_SUMMARY,
     ESTIMATE_TRUTH,
-    ESTIMATE_BLEU /* and what follows */
+    ESTIMATE_BLEU /* the first of BLEU_OPTIONS */
 };
 
 static const option estimate_options[] = {
-    [ESTIMATE_F] =
-        {"f", 0, FUNCTION_NAMES,
-         "what is averaged: sentence BLEU (0 to 100), minus log p, or the number of tokens"},
+    [ESTIMATE_F] = {"f", 0, FUNCTION_NAMES,
+                    "the function f: sentence BLEU (0 to 100), minus log p, or the number of "
+                    "tokens"},
     [ESTIMATE_VALUES] = {"values", 0, "FILE",
-                         "or these numbers, one a line for each sequence, in the order drawn"},
+                         "instead of --f: one number on a line for each sequence, in the order of "
+                         "the draws"},
     [ESTIMATE_REF] = {"ref", 0, "FILE",
-                      "references of --f bleu: those of stream N on line N + 1, alternatives "
-                      "between tabs; may be "
-                      "repeated"},
-    [ESTIMATE_SACRIFICE] =
-        {"sacrifice", 0, NULL,
-         "take the k-th sample for kappa and estimate from the k - 1 before it (sbs)"},
+                      "references for --f bleu: line N + 1 belongs to stream N, with tabs between "
+                      "alternatives; may be repeated"},
+    [ESTIMATE_SACRIFICE] = {"sacrifice", 0, NULL,
+                            "use the k-th sequence as the threshold and estimate from the k - 1 "
+                            "before it (sbs)"},
     [ESTIMATE_CURVE] = {"curve", 0, "A..B",
-                        "estimates at every k from A to B, from the first k of each draw"},
+                        "estimate at every k from A to B, from the first k sequences of each draw"},
     [ESTIMATE_SUMMARY] = {"summary", 0, NULL,
-                          "reduce the draws: mean, 95 % range, and bias and RMSE with --truth"},
+                          "reduce the estimates over draws: mean, spread, and bias and RMSE with "
+                          "--truth"},
     [ESTIMATE_TRUTH] = {"truth", 0, "X|exact",
-                        "the expectation, or exact: by enumeration of the model (small ones)"},
+                        "the true expectation: a number, or exact: computed by enumerating a small "
+                        "model"},
     BLEU_OPTIONS,
     {0},
 };
@@ -51,32 +55,39 @@ static const option estimate_options[] = {
 static const option_spec estimate_spec = {
     .command = "estimate",
     .synopsis = "--f F|--values FILE [OPTION...] < DRAWS",
-    .about = "Reads draws (sbeam draw -f jsonl) from standard input and writes, as JSON lines,\n"
-             "estimates of the expectation of a function under the distribution drawn from.\n"
-             "Of method sbs: 'sbs' (unbiased) and 'sbs-normalised' (mostly closer); of sample:\n"
-             "'mc'; of beam: 'beam' and 'beam-normalised', sums over what the beam found, for\n"
-             "comparison. A standard error that is not known is null.\n",
-    .formats = "jsonl",
+    .about = "Reads draws (sbeam draw -f jsonl) from standard input and estimates the\n"
+             "expectation of a function f under the distribution that they were drawn from,\n"
+             "with standard error, 95 % interval, and the number of independent (Monte Carlo)\n"
+             "samples that would give the same error (mc_equivalent).\n\n"
+             "  method   estimators\n"
+             "  sbs      sbs: unbiased; sbs-normalised: usually closer to the truth\n"
+             "  sample   mc: the mean\n"
+             "  beam     beam, beam-normalised: sums over the sequences found, for comparison;\n"
+             "           they have no standard error\n\n"
+             "A value that does not exist is '-' in a table, null in JSON.\n",
+    .formats = "text|jsonl",
+    .format_default = "text on a terminal, else jsonl",
     .own = estimate_options,
     .takes_model = true,
     .takes = options_takes_max_len,
 };
 
-enum { MOST_K = 10000000 };
+enum { FORMAT_DEFAULT = -1, FORMAT_TEXT };
+enum { MOST_K = 10000000, MOST_WIDTH = 80 };
 
 typedef struct estimate_work {
-    /* What the command line says. */
+    /* From the command line. */
     const char *values_path, *truth_text;
     const char **references; /* owned */
     size_t n_references;
     bool has_bleu_option, has_summary;
     estimate_request request;
-    /* The work under way. */
+    /* State of the run. */
     line_reader reader;
     estimate_values values;
     estimate_truth truth;
     estimate_summary summary;
-    output out;
+    estimate_writer writer;
 } estimate_work;
 
 /* --- the command line --- */
@@ -95,7 +106,7 @@ static int parse_curve(estimate_work *work, const char *value)
     if (code == EXIT_FINE && dots != NULL)
         code = cli_parse_whole("estimate", "--curve", dots + 2, 1, MOST_K, &work->request.last_k);
     if (code == EXIT_FINE && work->request.first_k > work->request.last_k)
-        return cli_usage("estimate", "--curve A..B goes upwards, not '%s'", value);
+        return cli_usage("estimate", "--curve A..B needs A <= B, not '%s'", value);
     work->request.has_curve = true;
     return code;
 }
@@ -129,30 +140,31 @@ static int parse_truth(estimate_work *work)
     return EXIT_FINE;
 }
 
-/* What goes together, and what does not. */
+/* Refuses options that do not go together. Returns the exit code. */
 static int check_options(estimate_work *work, const options *parsed)
 {
     const bool is_exact = work->truth_text != NULL && strcmp(work->truth_text, "exact") == 0;
     const bool is_bleu = work->values.function == FUNCTION_BLEU;
     sb_error err;
     if ((work->values.function == FUNCTION_NONE) == (work->values_path == NULL))
-        return cli_usage("estimate", "exactly one of --f and --values is needed");
+        return cli_usage("estimate", "give exactly one of --f and --values");
     if (work->values_path != NULL && strcmp(work->values_path, "-") == 0)
-        return cli_usage("estimate", "--values names a file: standard input holds the draws");
+        return cli_usage("estimate", "--values needs a file: standard input holds the draws");
     if (is_bleu && work->n_references == 0)
         return cli_usage("estimate", "--f bleu needs references: --ref FILE");
     if (!is_bleu && (work->n_references > 0 || work->has_bleu_option))
-        return cli_usage("estimate", "--ref, --tokenize and --smooth are for --f bleu");
+        return cli_usage("estimate", "--ref, --tokenize and --smooth are only for --f bleu");
     if (is_bleu && sb_bleu_config_check(&work->values.bleu, &err) != SB_OK)
         return cli_error("estimate", &err);
     if (work->truth_text != NULL && !work->has_summary)
-        return cli_usage("estimate", "--truth is for the bias and RMSE of --summary");
+        return cli_usage("estimate", "--truth needs --summary, which computes bias and RMSE");
     if (is_exact && work->values_path != NULL)
-        return cli_usage("estimate", "--truth exact cannot be with --values, which has none for "
-                                     "sequences that were not drawn");
+        return cli_usage("estimate", "--truth exact cannot be used with --values: the file has no "
+                                     "values for sequences that were not drawn");
     if (!is_exact && (parsed->model != NULL || parsed->marker != NULL || parsed->pretokenized ||
                       options_has(parsed, "max-len")))
-        return cli_usage("estimate", "a model is for --truth exact");
+        return cli_usage("estimate",
+                         "options of the model and --max-len are only for --truth exact");
     if (parsed->n_args > 1 || (parsed->n_args == 1 && strcmp(parsed->argv[1], "-") != 0))
         return cli_usage("estimate", "the draws are read from standard input, not from '%s'",
                          parsed->argv[1]);
@@ -161,27 +173,12 @@ static int check_options(estimate_work *work, const options *parsed)
 
 /* --- the work --- */
 
-static void put_line(output *out, const draw_record *record, sb_estimator estimator, int32_t k,
-                     const sb_estimate *estimate)
-{
-    output_format(out, "{\"stream\":%" PRIu64, record->stream);
-    output_key_number(out, "temperature", record->temperature);
-    output_format(out, ",\"draw\":%" PRIu64 ",\"estimator\":\"%s\",\"k\":%d", record->draw,
-                  sb_estimator_name(estimator), (int)k);
-    output_key_number(out, "estimate", estimate->value);
-    output_key_number(out, "se", estimate->se);
-    output_key_number(out, "ess", estimate->ess);
-    output_key_number(out, "mc_equivalent", estimate->mc_equivalent);
-    output_key_number(out, "weight_sum", estimate->weight_sum);
-    output_text(out, "}\n");
-}
-
 static void take_estimate(void *user, const draw_record *record, sb_estimator estimator, int32_t k,
                           const sb_estimate *estimate)
 {
     estimate_work *const work = user;
     if (!work->has_summary) {
-        put_line(&work->out, record, estimator, k, estimate);
+        estimate_writer_add(&work->writer, record, estimator, k, estimate);
         return;
     }
     const estimate_row row = {record->stream,  record->draw, record->temperature,
@@ -191,6 +188,7 @@ static void take_estimate(void *user, const draw_record *record, sb_estimator es
 
 static sb_status estimate_draw(estimate_work *work, const draw_record *record, sb_error *err)
 {
+    estimate_writer_start_draw(&work->writer);
     sb_status status = estimate_record_check(record, err);
     if (status == SB_OK)
         status = estimate_values_fill(&work->values, record, err);
@@ -201,14 +199,15 @@ static sb_status estimate_draw(estimate_work *work, const draw_record *record, s
     return status;
 }
 
-/* The next draw: 1, 0 at the end, -1 on failure. A draw that fails has written nothing. */
+/* Reads the next draw and takes its estimates. Returns 1, 0 at the end of the input, or -1 on
+ * failure; a draw that fails writes nothing. */
 static int estimate_next(estimate_work *work, sb_error *err)
 {
     line_reader *const reader = &work->reader;
     const int more = line_reader_next(reader, err);
     if (more <= 0)
         return more;
-    const size_t start = work->out.size;
+    const size_t start = work->writer.out.size;
     draw_record record;
     sb_error problem;
     sb_status status = draw_record_parse(reader->line, reader->size, &record, &problem);
@@ -217,7 +216,7 @@ static int estimate_next(estimate_work *work, sb_error *err)
     draw_record_free(&record);
     if (status == SB_OK)
         return 1;
-    work->out.size = start;
+    work->writer.out.size = start;
     sb_error_set(err, status, "%s:%" PRIu64 ": %.400s", reader->name, reader->number,
                  problem.message);
     return -1;
@@ -228,14 +227,36 @@ static int estimate_all(estimate_work *work)
     sb_error err;
     int more;
     while ((more = estimate_next(work, &err)) > 0)
-        if (!output_flush_some(&work->out))
+        if (!output_flush_some(&work->writer.out))
             return EXIT_FAILED;
     sb_status status = more < 0 ? err.status : estimate_values_finish(&work->values, &err);
     if (status == SB_OK && work->has_summary)
-        status = estimate_summary_write(&work->summary, &work->truth, &work->out, &err);
-    if (!output_flush(&work->out))
+        status = estimate_summary_reduce(&work->summary, &work->truth, &err);
+    estimate_writer_add_groups(&work->writer, work->summary.groups, work->summary.n_groups);
+    if (!output_flush(&work->writer.out))
         return EXIT_FAILED;
     return status == SB_OK ? EXIT_FINE : cli_failure("estimate", "%s", err.message);
+}
+
+/* Chooses the format and prepares the name of f for the headers of tables. */
+static void prepare_writer(estimate_work *work, int format)
+{
+    static const char *const names[] = {"bleu", "entropy", "length"};
+    estimate_writer *const writer = &work->writer;
+    writer->is_text = format == FORMAT_TEXT || (format == FORMAT_DEFAULT && isatty(STDOUT_FILENO));
+    writer->has_curve = work->request.has_curve;
+    writer->last_k = work->request.last_k;
+    writer->term = terminal_look();
+    if (writer->term.width > MOST_WIDTH)
+        writer->term.width = MOST_WIDTH;
+    if (work->values.function == FUNCTION_FILE) {
+        output_text(&writer->f, "values ");
+        utf_put_cut(&writer->f, work->values_path, strlen(work->values_path),
+                    writer->term.width / 2, writer->term.unicode);
+    } else {
+        output_format(&writer->f, "f %s", names[work->values.function]);
+    }
+    output_char(&writer->f, '\0');
 }
 
 static int estimate_open(estimate_work *work, const options *parsed, sb_model **model)
@@ -257,6 +278,7 @@ static int estimate_open(estimate_work *work, const options *parsed, sb_model **
                              &err) != SB_OK ||
         line_reader_open(&work->reader, NULL, &err) != SB_OK)
         return cli_failure("estimate", "%s", err.message);
+    prepare_writer(work, parsed->format);
     return EXIT_FINE;
 }
 
@@ -271,14 +293,15 @@ int cmd_estimate(int argc, char **argv)
     work.references = cli_realloc(NULL, (size_t)argc, sizeof(*work.references));
     sb_bleu_config_default(&work.values.bleu);
     options_open(&parsed, &estimate_spec, argc, argv);
+    parsed.format = FORMAT_DEFAULT;
     while (code == EXIT_FINE && (i = options_next(&parsed)) >= 0)
         code = parse_option(&work, i, parsed.value);
     if (code == EXIT_FINE)
         code = i == OPTIONS_STOP ? parsed.exit_code : estimate_open(&work, &parsed, &model);
     if (code == EXIT_FINE && i != OPTIONS_STOP)
         code = estimate_all(&work);
-    output_free(&work.out);
-    free(work.summary.rows);
+    estimate_writer_close(&work.writer);
+    estimate_summary_close(&work.summary);
     estimate_truth_close(&work.truth);
     estimate_values_close(&work.values);
     line_reader_close(&work.reader);

@@ -1,4 +1,5 @@
-/* sbeam eval: BLEU and diversity, of files (eval_text.c) or of draws (eval_draws.c). */
+/* sbeam eval: BLEU of lines of text (eval_text.c), or BLEU and diversity of draws (eval_draws.c).
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +15,9 @@ enum { FORMAT_DEFAULT = -1, FORMAT_TEXT, FORMAT_JSONL };
 static const option own_options[] = {
     [EVAL_HYP] = {"hyp", 0, "FILE", "score the lines of FILE, - for standard input, as a corpus"},
     [EVAL_REF] = {"ref", 0, "FILE",
-                  "references, a line per segment or stream, alternatives separated by tabs; may "
-                  "be given again for more"},
-    [EVAL_SENTENCE] = {"sentence", 0, NULL, "with --hyp: score each line for itself"},
+                  "references: one line per segment or stream, with tabs between alternatives; may "
+                  "be repeated"},
+    [EVAL_SENTENCE] = {"sentence", 0, NULL, "with --hyp: score each line separately"},
     BLEU_OPTIONS,
     {0},
 };
@@ -29,20 +30,20 @@ static const option_spec eval_spec = {
              "method, k, temperature and strength, the least, mean and largest sentence BLEU\n"
              "and the n-gram diversity of the k sequences, averaged over inputs. A draw's\n"
              "references are line stream + 1 of each FILE; without --ref there is no BLEU.\n"
-             "With --hyp it scores plain text, a segment a line, as sacreBLEU does.\n",
+             "With --hyp it scores plain text, one segment per line, as sacreBLEU does.\n",
     .formats = "text|jsonl",
     .format_default = "jsonl, with --hyp text",
     .own = own_options,
 };
 
-/* What the command line says. */
+/* The command line. */
 typedef struct eval_words {
     const char **refs; /* (n_refs) */
     size_t n_refs;
     eval_options options;
 } eval_words;
 
-/* Returns the exit code, or -1 to go on. */
+/* Reads and checks the command line. Returns the exit code, or -1 to continue. */
 static int parse(options *parsed, eval_words *words)
 {
     int i;
@@ -68,12 +69,12 @@ static int parse(options *parsed, eval_words *words)
     if (eval->hypotheses != NULL && words->n_refs == 0)
         return cli_usage("eval", "--hyp needs references: --ref FILE");
     if (eval->hypotheses == NULL && eval->is_sentence)
-        return cli_usage("eval", "--sentence goes with --hyp: draws are always scored by sentence");
+        return cli_usage("eval", "--sentence needs --hyp: draws are always scored by sentence");
     int n_readers = eval->hypotheses == NULL || strcmp(eval->hypotheses, "-") == 0;
     for (size_t r = 0; r < words->n_refs; r++)
         n_readers += strcmp(words->refs[r], "-") == 0;
     if (n_readers > 1)
-        return cli_usage("eval", "standard input can be read once: --ref takes a file here");
+        return cli_usage("eval", "standard input can be read only once: give --ref a file");
     if (sb_bleu_config_check(&eval->bleu, &err) != SB_OK)
         return cli_error("eval", &err);
     eval->is_text = parsed->format == FORMAT_TEXT ||

@@ -1,4 +1,4 @@
-/* sbeam info: what a model says about itself. */
+/* sbeam info: shows the properties of a model. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +14,8 @@ static const option info_options[] = {{0}};
 static const option_spec info_spec = {
     .command = "info",
     .synopsis = "[-m FILE | FILE] [-f text|jsonl]",
-    .about = "Says what a model file holds; without FILE it is the default model's. The\n"
-             "options of the commands that use a model are accepted, so that their words can\n"
-             "be reused.\n",
+    .about = "Shows what a model file holds. Without FILE it is the default model. The options\n"
+             "of commands that use a model are accepted, so that you can reuse a command line.\n",
     .formats = "text|jsonl",
     .own = info_options,
     .takes_model = true,
@@ -39,7 +38,7 @@ static void add_fact(void *user, const char *name, const char *value)
     list->facts[list->n_facts++] = (fact){cli_copy_text(name), cli_copy_text(value)};
 }
 
-/* Whether the text is a number as JSON writes it. */
+/* Returns whether the text is a JSON number. */
 static bool is_json_number(const char *text)
 {
     text += *text == '-';
@@ -64,7 +63,8 @@ static bool is_json_number(const char *text)
     return *text == '\0';
 }
 
-/* Names, like values, may come from the file. */
+/* Writes a line for each fact. Names and values may come from the model file, so both are escaped.
+ */
 static void put_text(output *out, const fact_list *list)
 {
     const bool unicode = utf_is_locale();
@@ -109,7 +109,7 @@ int cmd_info(int argc, char **argv)
     if (options_next(&parsed) == OPTIONS_STOP)
         return parsed.exit_code;
     if (parsed.n_args > 1 || (parsed.n_args == 1 && parsed.model != NULL))
-        return cli_usage("info", "one model at a time");
+        return cli_usage("info", "expected one model, as -m FILE or as FILE");
     sb_model *model;
     parsed.model = parsed.n_args == 1 ? argv[1] : parsed.model;
     const int code = options_open_model(&parsed, &model);

@@ -1,8 +1,8 @@
 /* sbeam score: log-probabilities of given outputs under the model itself (T = 1, nothing masked).
  *
- * An output is scored as a whole sequence: EOS is appended and its log-probability is the last of
- * token_log_p, except on trees, which have none. Lines are read in blocks, the block is scored by
- * the threads, and the records are written in the order of the lines. */
+ * An output is scored as a whole sequence: EOS is appended, and its log-probability is the last of
+ * token_log_p. Trees have no EOS. Lines are read in blocks, the threads score a block, and the
+ * records are written in the order of the lines. */
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ enum { LINES_PER_THREAD = 16 };
 static const option score_options[] = {
     [SCORE_INPUT] =
         {"input", 0, "text|jsonl",
-         "what lines are: input<TAB>output, or objects with \"input\" and \"output\" or "
+         "form of the lines: input<TAB>output, or objects with \"input\" and \"output\" or "
          "\"tokens\" (default: text)"},
     [SCORE_NO_EOS] = {"no-eos", 0, NULL, "score the output as a prefix: append no EOS"},
     {0},
@@ -34,15 +34,15 @@ static const option_spec score_spec = {
     .command = "score",
     .synopsis = "[-m FILE] [OPTION...] < LINES",
     .about = "Reads pairs of input and output from standard input and writes, as JSON lines,\n"
-             "the log-probability of each output, in all and token by token. With --max-len N\n"
-             "an output of N tokens ends there, without EOS, as it does when it is drawn.\n",
+             "the log-probability of each output: the total, and that of each token. With\n"
+             "--max-len N, an output of N tokens ends without EOS, as in a draw.\n",
     .formats = "jsonl",
     .own = score_options,
     .takes_model = true,
     .takes = options_takes_max_len,
 };
 
-/* One line on its way through. */
+/* One line and its score. */
 typedef struct score_item {
     uint64_t line;
     input_record record;
@@ -69,7 +69,7 @@ static sb_status split_line(const line_reader *reader, input_record *record, sb_
     *record = (input_record){0};
     const char *const tab = memchr(reader->line, '\t', reader->size);
     if (tab == NULL) {
-        sb_error_set(err, SB_ERR_INPUT, "there is no tab between input and output");
+        sb_error_set(err, SB_ERR_INPUT, "expected a tab between input and output, found none");
         return SB_ERR_INPUT;
     }
     record->input_size = (size_t)(tab - reader->line);
@@ -82,7 +82,7 @@ static sb_status split_line(const line_reader *reader, input_record *record, sb_
     return SB_OK;
 }
 
-/* Reads the next block. Returns the exit code; no items at the end of the input. */
+/* Reads the next block, which is empty at the end of the input. Returns the exit code. */
 static int read_block(score_work *work)
 {
     sb_error err;
@@ -108,7 +108,7 @@ static int read_block(score_work *work)
     return more < 0 ? cli_error("score", &err) : EXIT_FINE;
 }
 
-/* Turns the output into tokens where it is text, or into text where it is tokens. */
+/* Computes the tokens of an output given as text, or the text of an output given as tokens. */
 static sb_status complete_record(const score_work *work, input_record *record, sb_error *err)
 {
     if (record->tokens == NULL) {
@@ -127,7 +127,8 @@ static sb_status complete_record(const score_work *work, input_record *record, s
     const int32_t vocab_size = sb_model_get_info(work->model)->vocab_size;
     for (int32_t i = 0; i < record->n_tokens; i++) {
         if (record->tokens[i] >= vocab_size) {
-            sb_error_set(err, SB_ERR_INPUT, "token %" PRId32 " is not below %" PRId32,
+            sb_error_set(err, SB_ERR_INPUT,
+                         "token %" PRId32 " is not in the vocabulary, whose ids are below %" PRId32,
                          record->tokens[i], vocab_size);
             return SB_ERR_INPUT;
         }
@@ -153,7 +154,8 @@ static sb_status score_one(const score_work *work, score_item *item)
     const sb_model_info *const info = sb_model_get_info(work->model);
     if (work->max_len > 0 && record->n_tokens > work->max_len) {
         sb_error_set(&item->err, SB_ERR_INPUT,
-                     "the output has %" PRId32 " tokens, more than --max-len", record->n_tokens);
+                     "the output has %" PRId32 " tokens, but --max-len is %" PRId32,
+                     record->n_tokens, work->max_len);
         return SB_ERR_INPUT;
     }
     const int32_t eos = info->eos, n = record->n_tokens;
@@ -170,7 +172,7 @@ static sb_status score_one(const score_work *work, score_item *item)
                     item->token_log_p, &item->err);
 }
 
-/* The lines first, first + step, ... of the block: the share of one thread. */
+/* The share of one thread: lines first, first + step, ... of the block. */
 typedef struct score_share {
     score_work *work;
     size_t first, step;
@@ -184,7 +186,7 @@ static void *score_lines(void *user)
     return NULL;
 }
 
-/* Scores the block. Where a thread cannot be started its share is done here. */
+/* Scores the block. If a thread cannot be started, the calling thread does its share. */
 static void score_block(score_work *work)
 {
     pthread_t threads[1024];

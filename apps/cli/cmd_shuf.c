@@ -1,9 +1,9 @@
 /* sbeam shuf: shuf(1) with weights.
  *
- * Lines are offered to a Gumbel-Top-k sampler as they are read; only those in the sample are kept,
- * so memory goes with the sample and the input may be a pipe without end. Lines come out in the
- * order drawn. Without -n the sample is everything, a weighted permutation: then the lines have to
- * be counted, and so kept, before the sampler can be opened. */
+ * Each line goes to a Gumbel-Top-k sampler as it is read, and only the lines of the sample are
+ * kept. So memory grows with the sample, not with the input. Lines are written in the order drawn.
+ * Without -n the sample is a weighted permutation of all lines. Then all lines are kept, because
+ * the sampler needs their number before the first. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -21,13 +21,13 @@
 
 enum { SHUF_COUNT, SHUF_WEIGHT, SHUF_DELIMITER, SHUF_LOG, SHUF_VERBOSE };
 enum { FORMAT_TEXT, FORMAT_JSONL, FORMAT_TSV };
-enum { MOST_LINES = INT32_MAX - 1 }; /* of sb_topk_open */
+enum { MOST_LINES = INT32_MAX - 1 }; /* the limit of sb_topk_open */
 
 static const option shuf_options[] = {
     [SHUF_COUNT] = {"lines", 'n', "N", "lines to draw (default: all of them)"},
     [SHUF_WEIGHT] = {"weight", 'w', "COLUMN",
-                     "column of the weight, from 1 (default: all weigh 1)"},
-    [SHUF_DELIMITER] = {"delimiter", 0, "C", "what separates columns (default: tab)"},
+                     "column of the weight, counted from 1 (default: all weights are 1)"},
+    [SHUF_DELIMITER] = {"delimiter", 0, "C", "character between columns (default: tab)"},
     [SHUF_LOG] = {"log-weights", 0, NULL, "the column holds natural logarithms of weights"},
     [SHUF_VERBOSE] = {"verbose", 0, NULL, "print the seed on standard error"},
     {0},
@@ -43,15 +43,15 @@ static const option_spec shuf_spec = {
     .synopsis = "[-n N] [-w COLUMN] [OPTION...] [FILE]",
     .about = "Draws lines of FILE, or of standard input, by weight and without replacement:\n"
              "the first is line i with probability proportional to its weight, the second\n"
-             "likewise among the rest, and so on. One pass, and memory in proportion to N. A\n"
-             "weight of zero is never drawn. With -f jsonl each line comes with its\n"
+             "likewise among the rest, and so on. Reads the lines once and keeps N of them. A\n"
+             "line of weight zero is never drawn. With -f jsonl each line has its\n"
              "log-probability, its perturbed log-probability and its importance weight.\n",
     .formats = "text|jsonl|tsv",
     .own = shuf_options,
     .takes = takes_seed,
 };
 
-/* A line that is kept: its bytes, in a buffer that its slot reuses. */
+/* The bytes of a kept line. The next line in its slot reuses the buffer. */
 typedef struct kept_line {
     char *text;
     size_t size, capacity;
@@ -63,9 +63,9 @@ typedef struct shuf_work {
     char delimiter;
     bool is_log, is_verbose;
     line_reader reader;
-    kept_line *kept; /* by slot, or by line where all are drawn */
+    kept_line *kept; /* by slot of the sampler; by line if all are drawn */
     size_t n_kept;
-    double *log_weights; /* by line, where all are drawn */
+    double *log_weights; /* by line if all are drawn, else NULL */
 } shuf_work;
 
 static int parse_own(shuf_work *work, int i, const char *value)
@@ -85,18 +85,18 @@ static int parse_own(shuf_work *work, int i, const char *value)
     return EXIT_FINE;
 }
 
-/* Complains about the weight of the current line. */
+/* Prints why the weight of the current line is refused. Returns the exit code. */
 static int refuse_weight(const shuf_work *work, const char *why, const char *field)
 {
     if (field[0] == '\0')
         return cli_failure("shuf", "%s:%" PRIu64 ": %s", work->reader.name, work->reader.number,
                            why);
-    const size_t n = strcspn(field, "\r"); /* CRLF files: it is not what is wrong */
+    const size_t n = strcspn(field, "\r"); /* of a CRLF file: not the cause */
     return cli_failure("shuf", "%s:%" PRIu64 ": %s: '%.*s'", work->reader.name, work->reader.number,
                        why, (int)utf_cut(field, n < 60 ? n : 60), field);
 }
 
-/* The log-weight of the current line. Returns the exit code. */
+/* Reads the log-weight of the current line. Returns the exit code. */
 static int read_weight(const shuf_work *work, double *log_weight)
 {
     *log_weight = 0;
@@ -109,7 +109,7 @@ static int read_weight(const shuf_work *work, double *log_weight)
         field = field != NULL ? field + 1 : NULL;
     }
     if (field == NULL)
-        return refuse_weight(work, "there is no such column", "");
+        return refuse_weight(work, "the line has no column for the weight (-w)", "");
     const char *stop = memchr(field, work->delimiter, (size_t)(end - field));
     stop = stop != NULL ? stop : end;
     char text[400] = "";
@@ -121,8 +121,8 @@ static int read_weight(const shuf_work *work, double *log_weight)
     const double value = strtod(text, &rest);
     rest += strspn(rest, " \r");
     if (rest == text || rest != text + (stop - field))
-        return refuse_weight(work, text[0] != '\0' ? "the weight is not a number" : "no weight",
-                             text);
+        return refuse_weight(
+            work, text[0] != '\0' ? "the weight is not a number" : "the weight is empty", text);
     if (isnan(value) || value == INFINITY || (!work->is_log && value < 0))
         return refuse_weight(work, "a weight must be finite and not negative", text);
     if (!work->is_log && value == 0 && errno == ERANGE)
@@ -152,7 +152,8 @@ static void keep_line(shuf_work *work, size_t at)
     kept->size = work->reader.size;
 }
 
-/* Reads every line and offers it to the sampler, or, where all are drawn, sets it aside. */
+/* Reads every line and passes it to the sampler, or keeps it if `topk` is NULL: all lines are
+ * drawn. Returns the exit code. */
 static int read_lines(shuf_work *work, sb_topk *topk)
 {
     sb_error err;
@@ -240,7 +241,7 @@ static int write_sample(const shuf_work *work, sb_topk *topk, int format, uint64
     return written ? EXIT_FINE : EXIT_FAILED;
 }
 
-/* A sample of no lines: nothing is read. */
+/* Writes a sample of no lines. Nothing is read. */
 static int write_nothing(int format)
 {
     output out = {0};
@@ -263,7 +264,7 @@ static int shuffle(shuf_work *work, const options *parsed)
     if (code == EXIT_FINE && all) {
         const uint64_t k = n_lines < 1 ? 1 : n_lines;
         if (n_lines > MOST_LINES)
-            return cli_failure("shuf", "%s: more than %d lines; ask for fewer with -n",
+            return cli_failure("shuf", "%s: there are more than %d lines; draw fewer with -n",
                                work->reader.name, MOST_LINES);
         if (sb_topk_open(&topk, (int32_t)k, seed, &err) != SB_OK)
             return cli_failure("shuf", "%s", err.message);
@@ -293,7 +294,7 @@ int cmd_shuf(int argc, char **argv)
     if (i == OPTIONS_STOP)
         return parsed.exit_code;
     if (parsed.n_args > 1)
-        return cli_usage("shuf", "one FILE at a time");
+        return cli_usage("shuf", "expected at most one FILE, found %d", parsed.n_args);
     if (work.is_log && work.column == 0)
         return cli_usage("shuf", "--log-weights needs a column: -w COLUMN");
     int code = options_check(&parsed);

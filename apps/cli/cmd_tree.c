@@ -1,4 +1,4 @@
-/* sbeam tree: a small model's tree with its noise, as in Figure 1 of the paper. */
+/* sbeam tree: shows a small model's tree with its noise, as in Figure 1 of the paper. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ enum { FORMAT_TEXT, FORMAT_SVG, FORMAT_JSONL };
 
 static const option tree_options[] = {{0}};
 
-/* What changes the tree or the beam of SBS. */
+/* Returns whether the setting changes the tree or the beam of SBS. */
 static bool takes_setting(const sb_option *setting)
 {
     return (setting->methods & 1u << SB_METHOD_SBS) != 0 && strcmp(setting->name, "method") != 0 &&
@@ -25,15 +25,16 @@ static const option_spec tree_spec = {
     .synopsis = "[-m FILE] [-k N] [--seed S] [-f text|svg|jsonl] [INPUT]",
     .about = "Shows the whole tree of a small model with the noise of one draw: the\n"
              "probability of every node, its perturbed log-probability G, the k nodes of each\n"
-             "level that Stochastic Beam Search keeps, and the leaves that it samples. They\n"
-             "are those of 'sbeam draw' with the same seed. INPUT is the prefix to start from.\n",
+             "level that Stochastic Beam Search keeps, and the leaves that it samples. The\n"
+             "leaves are those of 'sbeam draw' with the same seed. INPUT is the prefix to\n"
+             "start from.\n",
     .formats = "text|svg|jsonl",
     .own = tree_options,
     .takes_model = true,
     .takes = takes_setting,
 };
 
-/* The name of the file without its folders. */
+/* Returns the name of the file without its folders. */
 static const char *base_name(const char *path)
 {
     const char *const slash = strrchr(path, '/');
@@ -47,9 +48,9 @@ int cmd_tree(int argc, char **argv)
     if (options_next(&parsed) == OPTIONS_STOP)
         return parsed.exit_code;
     if (parsed.n_args > 1)
-        return cli_usage("tree", "one INPUT at a time");
+        return cli_usage("tree", "expected at most one INPUT, found %d", parsed.n_args);
     if (parsed.n_temperatures > 1)
-        return cli_usage("tree", "one temperature at a time");
+        return cli_usage("tree", "-T takes one temperature here, not a list");
     int code = options_check(&parsed);
     if (code != EXIT_FINE)
         return code;

@@ -1,4 +1,5 @@
-/* The commands: each takes its own words, argv[0] being its name, and returns the exit code. */
+/* The commands. Each takes its name as argv[0] and its arguments after it, and returns the exit
+ * code. */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 

@@ -1,6 +1,6 @@
 /* Records of draws for programs: JSON lines and tab-separated values. Numbers read back to the same
- * double. In JSON what a method lacks is null; in a table it is nan, and a threshold of -inf is
- * -inf. */
+ * double. A number that the method does not have is null in JSON and nan in a table. A threshold of
+ * -inf is null in JSON and -inf in a table. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static void put_unsigned_key(output *out, const char *key, uint64_t n)
     output_unsigned(out, n);
 }
 
-/* Names of methods and ends: nothing in them to escape. */
+/* Writes a member whose value is the name of a method or an end, which needs no escaping. */
 static void put_word_key(output *out, const char *key, const char *word)
 {
     output_key(out, key);
@@ -30,7 +30,7 @@ sb_status draw_decode(const draw_writer *writer, const sb_sequence *sequence, ch
         sb_model_decode(writer->model, sequence->tokens, sequence->n_tokens, text, err);
     if (status != SB_OK || sequence->end != SB_END_STOP)
         return status;
-    char *first = NULL; /* they may overlap: find them all before cutting */
+    char *first = NULL; /* stop strings may overlap: find all before cutting */
     for (size_t i = 0; i < writer->config->n_stop; i++) {
         char *const stop = strstr(*text, writer->config->stop[i]);
         if (stop != NULL && (first == NULL || stop < first))
@@ -41,8 +41,9 @@ sb_status draw_decode(const draw_writer *writer, const sb_sequence *sequence, ch
     return SB_OK;
 }
 
-/* Options that a record has keys for anyway, or that do not change what is drawn. */
-static bool is_told(const draw_writer *writer, const sb_option *option, const char *value)
+/* Returns whether the settings leave the option out: the record has a key for it anyway, or it has
+ * its default value. Diverse beam search always shows its groups and strength. */
+static bool is_left_out(const draw_writer *writer, const sb_option *option, const char *value)
 {
     static const char *const own[] = {"method", "k", "temperature", "seed", "kappa"};
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
@@ -54,7 +55,7 @@ static bool is_told(const draw_writer *writer, const sb_option *option, const ch
     return strcmp(value, option->default_text) == 0 && !always;
 }
 
-/* ,"key":value with the dashes of an option's name as in identifiers. */
+/* Writes ,"key":value. The key is the option's name with underscores for dashes. */
 static void put_setting(draw_writer *writer, const sb_option *option, const char *value)
 {
     output *const out = &writer->settings;
@@ -70,7 +71,7 @@ static void put_setting(draw_writer *writer, const sb_option *option, const char
         output_text(out, value);
 }
 
-/* ,"key":["..",".."] where there are any. */
+/* Writes ,"key":["..",".."] if n > 0. */
 static void put_texts(output *out, const char *key, const char *const *texts, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -88,7 +89,7 @@ void draw_gather_settings(draw_writer *writer)
         const sb_option *const option = sb_config_option(i);
         char value[64];
         sb_config_get(config, option->name, value, sizeof(value), NULL);
-        if (!is_told(writer, option, value))
+        if (!is_left_out(writer, option, value))
             put_setting(writer, option, value);
     }
     const char **const bans = cli_realloc(NULL, config->n_ban, sizeof(*bans));

@@ -1,9 +1,9 @@
-/* Records of draws for people: a header with what is needed to repeat the draw, and a table of
+/* Records of draws for people: a header with the settings that repeat the draw, and a table of
  * probabilities as numbers and bars.
  *
- * The bar of a sequence is its probability relative to the likeliest of the record. A sequence that
- * reads like an earlier one is marked: "reads as 2" if its tokens differ, "same as 2" if they do
- * not (samples with replacement). */
+ * The bar of a sequence shows its probability relative to the likeliest sequence of the record. A
+ * sequence with the text of an earlier one is marked: "same as 2" if the tokens are equal too
+ * (samples with replacement), "reads as 2" if they differ. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cli/draw_writer.h"
+#include "cli/text_form.h"
 #include "common/cli.h"
 #include "common/utf.h"
 
@@ -22,24 +23,8 @@ typedef struct layout {
     size_t bar_width;
     bool has_weight;
     size_t text_start, text_width;
-    double largest; /* log-probability of the likeliest */
+    double largest; /* log-probability of the likeliest sequence */
 } layout;
-
-/* Writes a field of the header, on a new line where it does not fit. */
-static void put_field(draw_writer *writer, size_t *column, const char *field)
-{
-    const size_t n = strlen(field);
-    if (*column > 0 && *column + 2 + n > writer->term.width) {
-        output_char(&writer->out, '\n');
-        *column = 0;
-    }
-    if (*column > 0) {
-        output_text(&writer->out, "  ");
-        *column += 2;
-    }
-    output_text(&writer->out, field);
-    *column += n;
-}
 
 static void put_header(draw_writer *writer, const sb_input *input, const sb_result *result)
 {
@@ -47,45 +32,37 @@ static void put_header(draw_writer *writer, const sb_input *input, const sb_resu
     if (writer->n_records > 0)
         output_char(out, '\n');
     terminal_style(&writer->term, out, "1");
-    if (input->size > 0 || sb_model_get_info(writer->model)->needs_input) {
-        char label[40];
-        const int n = snprintf(label, sizeof(label), "input %" PRIu64 ": ", result->stream);
-        output_text(out, label);
-        const size_t left = writer->term.width > (size_t)n ? writer->term.width - (size_t)n : 1;
-        if (input->size > 0)
-            utf_put_cut(out, input->text, input->size, left, writer->term.unicode);
-        else
-            output_text(out, "(empty)");
-        output_char(out, '\n');
-    }
+    if (input->size > 0 || sb_model_get_info(writer->model)->needs_input)
+        text_put_input(&writer->term, out, result->stream, input->text, input->size);
     size_t column = 0;
     char field[96];
-    put_field(writer, &column, sb_method_name(result->method));
+    text_put_field(&writer->term, out, &column, sb_method_name(result->method));
     snprintf(field, sizeof(field), "k %d", (int)result->k);
-    put_field(writer, &column, field);
+    text_put_field(&writer->term, out, &column, field);
     snprintf(field, sizeof(field), "T %g", result->temperature);
-    put_field(writer, &column, field);
+    text_put_field(&writer->term, out, &column, field);
     snprintf(field, sizeof(field), "seed %" PRIu64, result->seed);
-    put_field(writer, &column, field);
+    text_put_field(&writer->term, out, &column, field);
     if (writer->many_draws) {
         snprintf(field, sizeof(field), "draw %" PRIu64, result->draw);
-        put_field(writer, &column, field);
+        text_put_field(&writer->term, out, &column, field);
     }
     if (!isnan(result->kappa) && !isinf(result->kappa)) {
         snprintf(field, sizeof(field), "kappa %.4g", result->kappa);
-        put_field(writer, &column, field);
+        text_put_field(&writer->term, out, &column, field);
     }
     if (result->exhausted)
-        put_field(writer, &column, "exhausted");
+        text_put_field(&writer->term, out, &column, "exhausted");
     if (!result->complete) {
         snprintf(field, sizeof(field), "incomplete after %" PRIu64 " samples", result->samples);
-        put_field(writer, &column, field);
+        text_put_field(&writer->term, out, &column, field);
     }
     terminal_plain(&writer->term, out);
     output_char(out, '\n');
 }
 
-/* The bar gives room to the longest text before texts are broken into lines. */
+/* Chooses the columns of a record. Bars shrink to make room for the longest text; only then are
+ * texts broken into lines. */
 static layout lay_out(const draw_writer *writer, const sb_result *result, size_t longest)
 {
     layout columns = {.rank_width = snprintf(NULL, 0, "%d", (int)result->n_sequences),
@@ -125,7 +102,8 @@ static void put_titles(draw_writer *writer, const layout *columns)
     output_char(out, '\n');
 }
 
-/* For each text the place of the first equal one: an open hash table of places. */
+/* Returns for each text the index of the first equal text; the caller frees the array. The indices
+ * are kept in a hash table with open addressing. */
 static int32_t *find_repeats(char **texts, int32_t n)
 {
     size_t n_buckets = 16;
@@ -156,7 +134,8 @@ static bool has_same_tokens(const sb_sequence *a, const sb_sequence *b)
             memcmp(a->tokens, b->tokens, (size_t)a->n_tokens * sizeof(*a->tokens)) == 0);
 }
 
-/* How many bytes of the text go on a line of `width` columns: up to a blank where there is one. */
+/* Returns how many bytes of the text fit a line of `width` columns: up to the last blank, if there
+ * is one. */
 static size_t fit_line(const char *text, size_t size, size_t width)
 {
     size_t end = 0, blank = 0, used = 0;
@@ -173,7 +152,7 @@ static size_t fit_line(const char *text, size_t size, size_t width)
     return end;
 }
 
-/* The text, on as many lines as it takes, and the mark after it. */
+/* Writes the text, broken into lines, and the mark after it. */
 static void put_text(draw_writer *writer, const layout *columns, const char *text, const char *mark)
 {
     output *const out = &writer->out;
@@ -194,10 +173,30 @@ static void put_text(draw_writer *writer, const layout *columns, const char *tex
     if (used + mark_width > width && mark_width > 0) {
         output_char(out, '\n');
         output_repeat(out, " ", columns->text_start);
-        mark += 2; /* its blanks */
+        mark += 2; /* skips its leading blanks */
     }
     output_text(out, mark);
     terminal_plain(&writer->term, out);
+}
+
+/* Writes the probability as a percentage in at most P_WIDTH - 1 columns. Returns `text`. */
+static const char *format_percent(char *text, double log_p)
+{
+    const double percent = 100 * exp(log_p);
+    if (percent < 0.01 && log_p > -INFINITY)
+        return text_small(text, percent, log_p + log(100));
+    snprintf(text, TEXT_SIZE, "%.2f", percent);
+    return text;
+}
+
+/* Writes the weight in at most WEIGHT_WIDTH columns. Returns `text`. */
+static const char *format_weight(char *text, double log_weight)
+{
+    const double weight = exp(log_weight);
+    if (weight < 0.0005 && log_weight > -INFINITY)
+        return text_small(text, weight, log_weight);
+    snprintf(text, TEXT_SIZE, weight < 1000 ? "%.3f" : "%.1e", weight);
+    return text;
 }
 
 static void put_row(draw_writer *writer, const layout *columns, const sb_result *result, int32_t i,
@@ -205,21 +204,15 @@ static void put_row(draw_writer *writer, const layout *columns, const sb_result 
 {
     output *const out = &writer->out;
     const sb_sequence *const sequence = &result->sequences[i];
-    const double percent = 100 * exp(sequence->log_p);
+    char number[TEXT_SIZE];
     output_format(out, "%*d  ", columns->rank_width, (int)i + 1);
-    if (percent >= 0.01 || percent == 0)
-        output_format(out, "%*.2f%%  ", P_WIDTH - 1, percent);
-    else
-        output_format(out, "%*.1e%%  ", P_WIDTH - 1, percent);
+    output_format(out, "%*s%%  ", P_WIDTH - 1, format_percent(number, sequence->log_p));
     terminal_style(&writer->term, out, "36");
     terminal_bar(&writer->term, out, exp(sequence->log_p - columns->largest), columns->bar_width);
     terminal_plain(&writer->term, out);
     output_text(out, "  ");
-    const double weight = exp(sequence->log_weight);
-    if (columns->has_weight) {
-        const bool is_plain = weight == 0 || (weight >= 0.0005 && weight < 1000);
-        output_format(out, is_plain ? "%*.3f  " : "%*.1e  ", WEIGHT_WIDTH, weight);
-    }
+    if (columns->has_weight)
+        output_format(out, "%*s  ", WEIGHT_WIDTH, format_weight(number, sequence->log_weight));
 
     char mark[64] = "";
     const bool is_cut = sequence->end == SB_END_MAX_LEN || sequence->end == SB_END_STOP;

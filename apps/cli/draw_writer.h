@@ -1,4 +1,4 @@
-/* The records of `sbeam draw`, in its three forms. */
+/* Writes the records of `sbeam draw` in its three formats. */
 #ifndef CLI_DRAW_WRITER_H
 #define CLI_DRAW_WRITER_H
 
@@ -12,22 +12,23 @@
 typedef struct draw_writer {
     const sb_model *model;
     const sb_config *config;
-    bool many_draws; /* then the text form shows the number of the draw */
+    bool many_draws; /* the text format shows the number of the draw */
     terminal term;
     output out;
     uint64_t n_records; /* written so far */
-    output settings;    /* what a JSON record says of them, the same for all */
+    output settings;    /* JSON members for the settings, the same in all records */
 } draw_writer;
 
-/* Gathers writer->settings: what changes the law and is not at its default. */
+/* Fills writer->settings with the options that change the distribution and are not at their
+ * default. */
 void draw_gather_settings(draw_writer *writer);
 
-/* The text of a sequence, cut before the first of its stop strings. *text is the caller's, for
+/* Decodes a sequence to text, cut before the first stop string in it. The caller frees *text with
  * sb_free. */
 sb_status draw_decode(const draw_writer *writer, const sb_sequence *sequence, char **text,
                       sb_error *err);
 
-/* Each adds one record to writer->out. */
+/* A function that adds one record to writer->out. */
 typedef sb_status (*draw_write_fn)(draw_writer *writer, const sb_input *input,
                                    const sb_result *result, sb_error *err);
 
@@ -38,8 +39,8 @@ sb_status draw_write_jsonl(draw_writer *writer, const sb_input *input, const sb_
 sb_status draw_write_tsv(draw_writer *writer, const sb_input *input, const sb_result *result,
                          sb_error *err);
 
-/* The names of the columns of tsv. The first record brings them; this is for a table without any.
- */
+/* Writes the column names of tsv. The first record writes them itself; call this for a table
+ * without records. */
 void draw_write_names(draw_writer *writer);
 
 #endif

@@ -1,4 +1,5 @@
-/* The parts of `sbeam estimate`: the function f, the truth, the draw, the reduction. */
+/* The parts of `sbeam estimate`: the function f, the true expectation, the estimates of one draw,
+ * the summary over draws, and the output. */
 #ifndef CLI_ESTIMATE_H
 #define CLI_ESTIMATE_H
 
@@ -10,6 +11,7 @@
 #include "common/line_reader.h"
 #include "common/output.h"
 #include "common/reference_file.h"
+#include "common/terminal.h"
 #include "sbeam/estimate.h"
 #include "sbeam/metric.h"
 #include "sbeam/model.h"
@@ -30,23 +32,24 @@ typedef struct estimate_values {
     estimate_function function;
     sb_bleu_config bleu;
     reference_set *references;
-    sb_bleu_references *segment; /* those of `stream`, or NULL; owned */
+    sb_bleu_references *segment; /* the references of `stream`, or NULL; owned */
     uint64_t stream;
     line_reader reader; /* of --values */
-    double *f;          /* of the last record, (n_sequences); owned */
+    double *f;          /* (n_sequences) of the last record; owned */
 } estimate_values;
 
-/* Opens the file of values, or the n_references files of references. */
+/* Opens the file of --values at `path`, or the files of references, whichever the function needs.
+ * Close `values` even if this fails. */
 sb_status estimate_values_open(estimate_values *values, const char *path,
                                const char *const *references, size_t n_references, sb_error *err);
 void estimate_values_close(estimate_values *values);
 
-/* Fills in values->f for a draw. */
+/* Fills values->f with f of each sequence of a draw. */
 sb_status estimate_values_fill(estimate_values *values, const draw_record *record, sb_error *err);
-/* f of one sequence, whatever it is but a number of --values. */
+/* Computes f of one sequence; the function must not be FUNCTION_FILE. */
 sb_status estimate_values_get(estimate_values *values, uint64_t stream,
                               const draw_sequence *sequence, double *f, sb_error *err);
-/* After the last draw: no value may be left. */
+/* Fails if the file of --values has numbers left after the last draw. */
 sb_status estimate_values_finish(estimate_values *values, sb_error *err);
 
 /* --- the truth --- */
@@ -54,21 +57,22 @@ sb_status estimate_values_finish(estimate_values *values, sb_error *err);
 typedef struct truth_entry truth_entry;
 
 typedef struct estimate_truth {
-    const sb_model *model; /* where it is to be computed, else NULL */
-    int32_t max_len;       /* of draws that do not say */
-    double value;          /* where it is the same for all; NaN: there is none */
-    truth_entry *entries;  /* (n_entries) by stream and temperature; owned */
+    const sb_model *model; /* to enumerate (--truth exact), else NULL */
+    int32_t max_len;       /* for records without a length limit */
+    double value;          /* --truth X, the same for all draws; NaN: not given */
+    truth_entry *entries;  /* (n_entries), one for each stream and temperature; owned */
     size_t n_entries, capacity;
-    size_t last; /* the entry that was asked for last */
+    size_t last; /* the entry found last */
     sb_result *result;
 } estimate_truth;
 
 void estimate_truth_close(estimate_truth *truth);
 
-/* Computes E[f] for a draw's input, temperature and settings where that has not been done. */
+/* Computes E[f] for a draw's input, temperature and settings, unless it is known already or there
+ * is no model. Fails if an earlier draw of the stream had another input or other settings. */
 sb_status estimate_truth_learn(estimate_truth *truth, const draw_record *record,
                                estimate_values *values, sb_error *err);
-/* The truth of a stream and temperature whose draws have been learned; NaN where there is none. */
+/* Returns E[f] for a stream and temperature; NaN if it is not known. */
 double estimate_truth_get(estimate_truth *truth, uint64_t stream, double temperature);
 
 /* --- estimates of one draw --- */
@@ -76,19 +80,20 @@ double estimate_truth_get(estimate_truth *truth, uint64_t stream, double tempera
 typedef struct estimate_request {
     bool sacrifice, has_curve;
     uint64_t first_k, last_k; /* of the curve */
-    /* Takes each estimate, k upwards. */
+    /* Receives each estimate, in increasing order of k. */
     void (*take)(void *user, const draw_record *record, sb_estimator estimator, int32_t k,
                  const sb_estimate *estimate);
     void *user;
 } estimate_request;
 
-/* Whether there is an estimator for the draw, and something to estimate from. */
+/* Fails if there is no estimator for the draw, or nothing to estimate from. */
 sb_status estimate_record_check(const draw_record *record, sb_error *err);
-/* The estimates of a draw that was checked, with f of each sequence. */
+/* Passes the estimates of a draw to request->take. The draw must have passed the check above; f has
+ * the value of each sequence. */
 sb_status estimate_record(const estimate_request *request, const draw_record *record,
                           const double *f, sb_error *err);
 
-/* --- the reduction --- */
+/* --- the summary over draws --- */
 
 typedef struct estimate_row {
     uint64_t stream, draw;
@@ -97,15 +102,63 @@ typedef struct estimate_row {
     int32_t k;
 } estimate_row;
 
+/* The estimates that share stream, temperature, estimator and k, over n_draws draws. */
+typedef struct estimate_group {
+    uint64_t stream;
+    double temperature;
+    sb_estimator estimator;
+    int32_t k;
+    size_t n_draws;
+    double mean, p025, p975; /* mean and percentiles of the estimates */
+    double sd, se_mean;      /* their standard deviation, sd / sqrt(n_draws); NaN for one draw */
+    double truth;            /* E[f]; NaN if unknown, and so are bias and rmse */
+    double bias, rmse;
+} estimate_group;
+
 typedef struct estimate_summary {
     estimate_row *rows; /* (n_rows); owned */
     size_t n_rows, capacity;
+    estimate_group *groups; /* (n_groups) in order; owned */
+    size_t n_groups;
 } estimate_summary;
 
+void estimate_summary_close(estimate_summary *summary);
 void estimate_summary_add(estimate_summary *summary, const estimate_row *row);
-/* Sorts the rows and writes a line for each (stream, temperature, estimator, k). Two rows of one
- * draw are an error, before which nothing is written. */
-sb_status estimate_summary_write(estimate_summary *summary, estimate_truth *truth, output *out,
-                                 sb_error *err);
+/* Sorts the rows and reduces them to summary->groups. Fails without groups if one draw gave the
+ * same estimate twice. */
+sb_status estimate_summary_reduce(estimate_summary *summary, estimate_truth *truth, sb_error *err);
+
+/* --- the output --- */
+
+typedef struct estimate_writer {
+    bool is_text, has_curve;
+    uint64_t last_k; /* of the curve */
+    terminal term;   /* of the text format */
+    output f;        /* the function as the headers of the text format show it, terminated */
+    output out;
+    bool has_blocks; /* a table has been written */
+    bool in_block;   /* the table of the present draw has its header */
+} estimate_writer;
+
+void estimate_writer_close(estimate_writer *writer);
+
+/* Declares that the estimates that follow belong to another draw. */
+void estimate_writer_start_draw(estimate_writer *writer);
+/* Adds one estimate to writer->out. */
+void estimate_writer_add(estimate_writer *writer, const draw_record *record, sb_estimator estimator,
+                         int32_t k, const sb_estimate *estimate);
+/* Adds the groups of a summary to writer->out. */
+void estimate_writer_add_groups(estimate_writer *writer, const estimate_group *groups, size_t n);
+
+/* The text format of the two functions above (estimate_text.c). */
+void estimate_text_add(estimate_writer *writer, const draw_record *record, sb_estimator estimator,
+                       int32_t k, const sb_estimate *estimate);
+void estimate_text_add_groups(estimate_writer *writer, const estimate_group *groups, size_t n);
+
+/* A 95 % interval of an estimate with standard error se; NaN without one. */
+typedef struct estimate_interval {
+    double low, high;
+} estimate_interval;
+estimate_interval estimate_get_interval(const sb_estimate *estimate);
 
 #endif

@@ -1,8 +1,8 @@
 /* The estimates of one draw.
  *
- * A draw of SBS, and one of independent samples, holds the draws of every smaller k as its first j
- * sequences; the threshold of the first j is the g of number j + 1. So one record gives a whole
- * curve. Beams are not nested: each gives its own k alone. */
+ * The first j sequences of a draw of SBS, or of independent samples, are the draw of size j, and
+ * the threshold of an SBS draw of size j is the G of sequence j + 1. So one record gives a whole
+ * curve over k. Beams are not nested: a beam gives only its own k. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,10 +14,10 @@ typedef struct curve_work {
     const estimate_request *request;
     const draw_record *record;
     const double *f, *log_p; /* (n_sequences) */
-    size_t n_given;          /* estimates so far */
+    size_t n_given;          /* estimates passed on so far */
 } curve_work;
 
-/* An estimate from the first n sequences, which stands for k. */
+/* Passes on the estimate from the first n sequences as the one at k. */
 static sb_status give_estimate(curve_work *work, sb_estimator estimator, int32_t k, size_t n,
                                double kappa, sb_error *err)
 {
@@ -31,18 +31,19 @@ static sb_status give_estimate(curve_work *work, sb_estimator estimator, int32_t
     return SB_OK;
 }
 
-/* Of the first n, which are not all: g of the one that follows. */
+/* Finds the threshold of the first n sequences: G of the sequence after them, which must exist. */
 static sb_status find_kappa(const draw_record *record, size_t n, double *kappa, sb_error *err)
 {
     *kappa = record->sequences[n].g;
     if (isnan(*kappa))
         return sb_error_set(err, SB_ERR_INPUT,
-                            "sequence %zu: \"g\" is missing, the threshold of those before it",
+                            "sequence %zu: \"g\" is missing, but it is the threshold of the "
+                            "sequences before it",
                             n + 1);
     return SB_OK;
 }
 
-/* The two estimates of SBS at one k. */
+/* Passes on the two estimates of SBS at one k. */
 static sb_status estimate_sbs(curve_work *work, int32_t k, sb_error *err)
 {
     const draw_record *const record = work->record;
@@ -81,13 +82,14 @@ static sb_status estimate_beam(curve_work *work, sb_error *err)
     return status;
 }
 
-/* Independent samples never are, whatever a record says. */
+/* Returns whether the draw holds every sequence of the model. Independent samples never do, even if
+ * the record says so. */
 static bool is_exhausted(const draw_record *record)
 {
     return record->exhausted && record->method != SB_METHOD_SAMPLE;
 }
 
-/* Every k that is asked for and that the draw holds. */
+/* Passes on the estimates at every k that was requested and that the draw holds. */
 static sb_status estimate_nested(curve_work *work, sb_error *err)
 {
     const draw_record *const record = work->record;
@@ -105,7 +107,7 @@ static sb_status estimate_nested(curve_work *work, sb_error *err)
         return status;
     if (first > last)
         return sb_error_set(err, SB_ERR_INPUT,
-                            "the draw has %zu sequences, and --curve begins at %" PRIu64,
+                            "the draw has %zu sequences, but --curve begins at %" PRIu64,
                             record->n_sequences, first);
     return sb_error_set(err, SB_ERR_INPUT,
                         "--sacrifice takes the only sequence and leaves nothing to estimate from");
@@ -119,13 +121,13 @@ static const char *why_not(sb_method method)
     case SB_METHOD_RESAMPLE:
     case SB_METHOD_COMMIT:
     case SB_METHOD_BEAM_SAMPLE: return "its draws do not follow the model's law";
-    case SB_METHOD_DIVERSE: return "its sequences are chosen to be unlike, not by the model's law";
-    default: return "nothing is known of its law";
+    case SB_METHOD_DIVERSE: return "it chooses sequences that differ, not by the model's law";
+    default: return "the law of its draws is not known";
     }
 }
 
-/* The threshold of the first n is right only if they stand in the order that they were drawn in.
- * fmin leaves out a g that is missing. */
+/* Fails if G is not in decreasing order: then the threshold of the first n sequences would be
+ * wrong. fmin ignores a missing G, which is NaN. */
 static sb_status check_order(const draw_record *record, sb_error *err)
 {
     double least = INFINITY;
@@ -153,7 +155,7 @@ sb_status estimate_record_check(const draw_record *record, sb_error *err)
                             sb_method_name(record->method), why_not(record->method));
     }
     if (record->n_sequences == 0)
-        return sb_error_set(err, SB_ERR_INPUT, "there are no sequences");
+        return sb_error_set(err, SB_ERR_INPUT, "the draw has no sequences");
     return record->method == SB_METHOD_SBS || record->method == SB_METHOD_EXPLICIT
                ? check_order(record, err)
                : SB_OK;

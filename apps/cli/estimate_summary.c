@@ -1,10 +1,17 @@
-/* The reduction over draws: mean, percentiles, and how far from the truth. */
+/* The summary over draws: for each stream, temperature, estimator and k the mean and the spread of
+ * the estimates, and their distance from the truth. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "cli/estimate.h"
 #include "common/cli.h"
+
+void estimate_summary_close(estimate_summary *summary)
+{
+    free(summary->rows);
+    free(summary->groups);
+}
 
 void estimate_summary_add(estimate_summary *summary, const estimate_row *row)
 {
@@ -17,7 +24,7 @@ void estimate_summary_add(estimate_summary *summary, const estimate_row *row)
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
-/* By what a line stands for. */
+/* Compares by stream, temperature, estimator and k: equal rows belong to one group. */
 static int compare_groups(const estimate_row *a, const estimate_row *b)
 {
     int order = COMPARE(a->stream, b->stream);
@@ -48,15 +55,16 @@ static sb_status check_rows(const estimate_summary *summary, sb_error *err)
         if (compare_rows(row - 1, row) == 0)
             return sb_error_set(err, SB_ERR_INPUT,
                                 "draw %" PRIu64 " of stream %" PRIu64
-                                " at temperature %g gives %s at k = %d twice: are there two runs "
-                                "with the same numbers?",
+                                " at temperature %g gives %s at k = %d twice: the input holds two "
+                                "draws with these numbers",
                                 row->draw, row->stream, row->temperature,
                                 sb_estimator_name(row->estimator), (int)row->k);
     }
     return SB_OK;
 }
 
-/* Between sorted numbers, linearly: 0 is the first and 1 the last. */
+/* Returns the number at `share` of the way from the first (0) to the last (1) of the sorted
+ * numbers, linear between neighbours. */
 static double percentile(const double *sorted, size_t n, double share)
 {
     const double place = share * (double)(n - 1);
@@ -66,7 +74,24 @@ static double percentile(const double *sorted, size_t n, double share)
     return sorted[below] + (place - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
-static void put_group(output *out, const estimate_row *rows, size_t n, double truth, double *values)
+/* Returns the standard deviation of n numbers around their mean, with n - 1 degrees of freedom. The
+ * deviations are divided by the largest first, so that no square overflows or underflows. */
+static double deviation(const double *values, size_t n, double mean)
+{
+    double largest = 0, squares = 0;
+    for (size_t i = 0; i < n; i++)
+        largest = fmax(largest, fabs(values[i] - mean));
+    if (n < 2 || largest == 0)
+        return n < 2 ? NAN : 0;
+    for (size_t i = 0; i < n; i++) {
+        const double share = (values[i] - mean) / largest;
+        squares += share * share;
+    }
+    return largest * sqrt(squares / (double)(n - 1));
+}
+
+/* Reduces n rows of one group. `values` has room for n numbers. */
+static estimate_group reduce(const estimate_row *rows, size_t n, double truth, double *values)
 {
     double mean = 0, squares = 0;
     for (size_t i = 0; i < n; i++) {
@@ -76,20 +101,23 @@ static void put_group(output *out, const estimate_row *rows, size_t n, double tr
         squares += from_truth * from_truth / (double)n;
     }
     qsort(values, n, sizeof(*values), compare_numbers);
-    output_format(out, "{\"stream\":%" PRIu64, rows->stream);
-    output_key_number(out, "temperature", rows->temperature);
-    output_format(out, ",\"estimator\":\"%s\",\"k\":%d,\"draws\":%zu",
-                  sb_estimator_name(rows->estimator), (int)rows->k, n);
-    output_key_number(out, "mean", mean);
-    output_key_number(out, "p025", percentile(values, n, 0.025));
-    output_key_number(out, "p975", percentile(values, n, 0.975));
-    output_key_number(out, "bias", mean - truth);
-    output_key_number(out, "rmse", sqrt(squares));
-    output_text(out, "}\n");
+    const double sd = deviation(values, n, mean);
+    return (estimate_group){.stream = rows->stream,
+                            .temperature = rows->temperature,
+                            .estimator = rows->estimator,
+                            .k = rows->k,
+                            .n_draws = n,
+                            .mean = mean,
+                            .p025 = percentile(values, n, 0.025),
+                            .p975 = percentile(values, n, 0.975),
+                            .sd = sd,
+                            .se_mean = sd / sqrt((double)n),
+                            .truth = truth,
+                            .bias = mean - truth,
+                            .rmse = sqrt(squares)};
 }
 
-sb_status estimate_summary_write(estimate_summary *summary, estimate_truth *truth, output *out,
-                                 sb_error *err)
+sb_status estimate_summary_reduce(estimate_summary *summary, estimate_truth *truth, sb_error *err)
 {
     const size_t n_rows = summary->n_rows;
     if (n_rows == 0)
@@ -99,12 +127,17 @@ sb_status estimate_summary_write(estimate_summary *summary, estimate_truth *trut
     if (status != SB_OK)
         return status;
     double *const values = cli_realloc(NULL, n_rows, sizeof(*values));
-    size_t n;
+    size_t n, capacity = 0;
     for (size_t i = 0; i < n_rows; i += n) {
         const estimate_row *const rows = &summary->rows[i];
         for (n = 1; i + n < n_rows && compare_groups(rows, rows + n) == 0; n++)
             ;
-        put_group(out, rows, n, estimate_truth_get(truth, rows->stream, rows->temperature), values);
+        if (summary->n_groups == capacity) {
+            capacity = 2 * capacity + 16;
+            summary->groups = cli_realloc(summary->groups, capacity, sizeof(*summary->groups));
+        }
+        const double exact = estimate_truth_get(truth, rows->stream, rows->temperature);
+        summary->groups[summary->n_groups++] = reduce(rows, n, exact, values);
     }
     free(values);
     return SB_OK;

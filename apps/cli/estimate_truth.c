@@ -1,5 +1,5 @@
-/* The exact expectation, by enumeration: a draw of everything, with the settings that the record of
- * a draw carries. One for each stream and temperature. */
+/* The exact expectation of f, one for each stream and temperature: a draw of every sequence of the
+ * model, with the settings that the records of the draws carry. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ enum { MOST_SEQUENCES = 1000000 }; /* method explicit refuses trees of more node
 struct truth_entry {
     uint64_t stream;
     double temperature, value;
-    output key; /* input and settings, as text: other draws of the stream must have the same */
+    output key; /* input and settings as text, the same for all draws of the stream */
 };
 
 void estimate_truth_close(estimate_truth *truth)
@@ -27,7 +27,7 @@ void estimate_truth_close(estimate_truth *truth)
 
 /* --- the settings of a record --- */
 
-/* What the record of a draw is asked for: what shapes the distribution. */
+/* Returns whether the option shapes the distribution. Only such options are read from a record. */
 static bool is_shape(const sb_option *option)
 {
     static const char *const others[] = {"method", "k", "temperature", "seed", "kappa"};
@@ -112,7 +112,7 @@ static void put_key(output *key, const draw_record *record)
 
 /* --- enumeration --- */
 
-/* sum p f over all sequences. */
+/* Computes the sum of p f over all sequences. */
 static sb_status sum_up(estimate_truth *truth, const truth_settings *settings, uint64_t stream,
                         estimate_values *values, double *value, sb_error *err)
 {
@@ -169,7 +169,8 @@ static sb_status enumerate(estimate_truth *truth, const draw_record *record,
 
 static truth_entry *find_entry(estimate_truth *truth, uint64_t stream, double temperature)
 {
-    for (size_t i = 0; i < truth->n_entries; i++) { /* draws of one stream follow each other */
+    /* Draws of one stream usually follow each other, so the search starts with the last entry. */
+    for (size_t i = 0; i < truth->n_entries; i++) {
         const size_t at = (truth->last + i) % truth->n_entries;
         truth_entry *const entry = &truth->entries[at];
         if (entry->stream == stream && entry->temperature == temperature) {
@@ -195,7 +196,7 @@ sb_status estimate_truth_learn(estimate_truth *truth, const draw_record *record,
              (made.key.size > 0 && memcmp(entry->key.data, made.key.data, made.key.size) != 0))
         status = sb_error_set(err, SB_ERR_INPUT,
                               "the input or the settings are not those of an earlier draw of "
-                              "stream %" PRIu64 ", so that there is no one truth",
+                              "stream %" PRIu64 ", but --truth exact needs them to be the same",
                               record->stream);
     if (status != SB_OK || entry != NULL) {
         output_free(&made.key);

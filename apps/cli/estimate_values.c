@@ -1,5 +1,5 @@
-/* The function whose expectation is estimated: BLEU of the text, minus log p, the number of tokens,
- * or a number from a file. */
+/* The function f whose expectation is estimated: sentence BLEU, minus log p, the number of tokens,
+ * or numbers from a file. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -46,7 +46,8 @@ static sb_status read_value(estimate_values *values, double *f, sb_error *err)
         return err->status;
     if (more == 0)
         return sb_error_set(err, SB_ERR_INPUT,
-                            "%s:%" PRIu64 ": the values end here, but there are more sequences",
+                            "%s:%" PRIu64
+                            ": the values end here, but the draws have more sequences",
                             reader->name, reader->number);
     while (reader->size > 0 && strchr(" \t\r", reader->line[reader->size - 1]) != NULL)
         reader->line[--reader->size] = '\0';
@@ -64,14 +65,14 @@ sb_status estimate_values_finish(estimate_values *values, sb_error *err)
     if (more > 0)
         return sb_error_set(err, SB_ERR_INPUT,
                             "%s:%" PRIu64 ": the draws have only %" PRIu64
-                            " sequences, a value for each",
+                            " sequences, but there is another value",
                             values->reader.name, values->reader.number, values->reader.number - 1);
     return more < 0 ? err->status : SB_OK;
 }
 
 /* --- functions of the sequence --- */
 
-/* Looks up the references of a stream, once for all of its draws that follow each other. */
+/* Finds the references of a stream, unless those of the previous draw can be kept. */
 static sb_status find_segment(estimate_values *values, uint64_t stream, sb_error *err)
 {
     if (values->segment != NULL && values->stream == stream)
@@ -91,7 +92,7 @@ static sb_status compute_bleu(estimate_values *values, uint64_t stream,
                               const draw_sequence *sequence, double *f, sb_error *err)
 {
     if (sequence->text == NULL)
-        return sb_error_set(err, SB_ERR_INPUT, "\"text\" is missing, which --f bleu needs");
+        return sb_error_set(err, SB_ERR_INPUT, "\"text\" is missing, but --f bleu needs it");
     sb_bleu bleu;
     sb_status status = find_segment(values, stream, err);
     if (status == SB_OK)

@@ -1,4 +1,4 @@
-/* sbeam eval in its two modes: files of text, and draws. */
+/* sbeam eval in its two modes: lines of text, and draws. */
 #ifndef CLI_EVAL_H
 #define CLI_EVAL_H
 
@@ -12,13 +12,13 @@
 
 typedef struct eval_options {
     const char *hypotheses;          /* a path; NULL: draws are read from standard input */
-    const reference_set *references; /* NULL: none were given */
-    size_t n_files;                  /* of references */
+    const reference_set *references; /* NULL: no --ref was given */
+    size_t n_files;                  /* number of reference files */
     sb_bleu_config bleu;
     bool is_sentence, is_text;
 } eval_options;
 
-/* What is measured of the sequences of one draw; NaN where there is no such thing. */
+/* Indices of the measures of one draw. A measure that does not exist is NaN. */
 enum {
     EVAL_BLEU_MIN,
     EVAL_BLEU_MEAN,
@@ -38,11 +38,11 @@ typedef struct eval_setting {
     double values[EVAL_VALUES]; /* means over inputs */
 } eval_setting;
 
-/* Each returns the exit code, after a message where it failed. */
+/* Each prints a message if it fails, and returns the exit code. */
 int eval_text(const eval_options *options);
 int eval_draws(const eval_options *options);
 
-/* Writes the settings (n) to standard output, as a table or as JSON lines. */
+/* Writes n settings to standard output, as a table or as JSON lines. Returns the exit code. */
 int eval_write_settings(const eval_setting *settings, size_t n, bool is_text);
 
 #endif

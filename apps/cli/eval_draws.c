@@ -1,6 +1,6 @@
-/* BLEU and diversity of draws, by setting. Draws of one stream under one setting are averaged
- * first, then the streams, so that each input counts once. What is kept is a sum for each setting
- * and stream, whatever the number of draws. */
+/* BLEU and diversity of draws, for each setting. The draws of one stream under one setting are
+ * averaged first, then the streams, so that each input counts once. Memory grows with settings
+ * times streams, not with the number of draws. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -33,10 +33,10 @@ typedef struct draws_work {
     size_t n_settings, settings_capacity, last_setting;
     eval_cell *cells; /* (n_cells) */
     size_t n_cells, cells_capacity;
-    size_t *slots; /* (n_slots) hash table of cells, 1 + their place; 0: free */
+    size_t *slots; /* (n_slots) hash table: 1 + the index of a cell; 0: free */
     size_t n_slots;
-    prepared *cache; /* (CACHE_SIZE) by stream */
-    sb_text *texts;  /* of the draw at hand */
+    prepared *cache; /* (CACHE_SIZE) by stream modulo CACHE_SIZE */
+    sb_text *texts;  /* of the current draw */
     size_t texts_capacity;
 } draws_work;
 
@@ -45,8 +45,8 @@ static bool is_same(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* The place of the draw's setting. Files go through the settings in turn, so the search starts
- * after the one that was found last. */
+/* Returns the index of the draw's setting, which is added if it is new. Files usually go through
+ * the settings in turn, so the search starts after the setting found last. */
 static size_t find_setting(draws_work *work, const draw_record *record)
 {
     for (size_t i = 0; i < work->n_settings; i++) {
@@ -68,7 +68,7 @@ static size_t find_setting(draws_work *work, const draw_record *record)
     return work->last_setting = work->n_settings++;
 }
 
-/* The slot of a cell, or the free one where it belongs. */
+/* Returns the slot of a cell, or the free slot where it belongs. */
 static size_t find_slot(const draws_work *work, size_t setting, uint64_t stream)
 {
     const size_t mask = work->n_slots - 1;
@@ -104,7 +104,8 @@ static eval_cell *find_cell(draws_work *work, size_t setting, uint64_t stream)
     return &work->cells[work->slots[slot] - 1];
 }
 
-/* The references of a stream, tokenised and counted once as long as the cache holds them. */
+/* Finds the references of a stream, tokenised and counted. The cache keeps them until another
+ * stream needs their entry; *found belongs to it. */
 static sb_status prepare(draws_work *work, uint64_t stream, const sb_bleu_references **found,
                          sb_error *err)
 {
@@ -163,7 +164,7 @@ static sb_status take_texts(draws_work *work, const draw_record *record, sb_erro
     return SB_OK;
 }
 
-/* Measures the sequences of a draw and adds that to its cell. */
+/* Measures the sequences of a draw and adds the measures to its cell. */
 static sb_status add_draw(draws_work *work, const draw_record *record, sb_error *err)
 {
     const size_t n = record->n_sequences;
@@ -189,7 +190,7 @@ static sb_status add_draw(draws_work *work, const draw_record *record, sb_error 
     return SB_OK;
 }
 
-/* Returns the exit code. */
+/* Reads all draws. Returns the exit code. */
 static int read_draws(draws_work *work)
 {
     sb_error err;
@@ -208,7 +209,8 @@ static int read_draws(draws_work *work)
     return more < 0 ? cli_error("eval", &err) : EXIT_FINE;
 }
 
-/* Means over the streams of each setting; a value that a stream is without is left out. */
+/* Computes the means over the streams of each setting. A measure that a stream does not have is
+ * left out. */
 static void average(draws_work *work)
 {
     uint64_t(*const counts)[EVAL_VALUES] = cli_realloc(NULL, work->n_settings, sizeof(*counts));

@@ -1,4 +1,4 @@
-/* The settings of sbeam eval, as JSON lines with every digit or as a table for people's eyes. */
+/* Writes the settings of sbeam eval as JSON lines with all digits, or as a table for people. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static void put_record(output *out, const eval_setting *setting)
     output_text(out, "}\n");
 }
 
-/* A number right-aligned, after a blank; "-" where there is none. */
+/* Writes a blank and the number, right-aligned; "-" for NaN. */
 static void put_cell(output *out, int width, int digits, double x)
 {
     if (isnan(x))

@@ -1,5 +1,5 @@
-/* BLEU of a file of hypotheses, as a corpus or line by line. Nothing is written before all was
- * read: whether the numbers of lines agree is only known then. */
+/* BLEU of a file of hypotheses, as a corpus or line by line. Nothing is written before all lines
+ * are read, because only then is it known that the files have the same number of lines. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ typedef struct text_work {
     const eval_options *options;
     line_reader reader;
     sb_bleu_counts corpus;
-    size_t n_references; /* of each segment; 0: it varies */
+    size_t n_references; /* of each segment; 0 if it varies */
     output out;
 } text_work;
 
@@ -67,7 +67,7 @@ static bool has_references(const text_work *work, uint64_t segment)
     return true;
 }
 
-/* Returns the exit code. */
+/* Scores all lines. Returns the exit code. */
 static int score_lines(text_work *work)
 {
     sb_error err;

@@ -42,7 +42,7 @@ static int print_help(void)
                       "  sbeam shuf -n 10 -w 2 words.tsv     ten lines, weights in column 2\n\n"
                       "Results go to standard output, messages to standard error.\n"
                       "Exit codes: 0 fine, 1 the work failed, 2 wrong usage.\n"
-                      "SBEAM_MODEL names the model where -m does not; without both it is the\n"
+                      "SBEAM_MODEL names the model if -m is not given. Without both it is the\n"
                       "English-French model that comes with sbeam.\n");
     const bool written = output_flush(&out);
     output_free(&out);

@@ -1,8 +1,8 @@
 /* Growing the tree of Figure 1.
  *
- * Two searches are driven step by step over one session each. The explicit method lists every node
- * of a level with its phi and G; SBS, with the same seed and so the same noise, lists the k best.
- * Nodes are matched by their path. Both take the first draw of stream 0. */
+ * Two searches run step by step, each with its own session. The explicit method lists every node of
+ * a level with its phi and G. SBS with the same seed, and so the same noise, lists the k best.
+ * Nodes are matched by parent and token. Both searches make draw 0 of stream 0. */
 #include "cli/tree_nodes.h"
 
 #include <math.h>
@@ -13,9 +13,9 @@
 
 /* Bars show this range of natural logarithms at most: a factor of 160,000 in probability. */
 static const double MOST_RANGE = 12;
-static const double LEAST_SHARE = 0.03; /* of a bar, for what lies below the range */
+static const double LEAST_SHARE = 0.03; /* of a bar, for values below the range */
 
-/* A search under way: `places` maps the entries of its beam to nodes. */
+/* One of the two searches. places[i] is the node of entry i of its beam. */
 typedef struct walk {
     sb_session *session;
     sb_decoder *decoder;
@@ -33,7 +33,7 @@ static sb_status walk_open(walk *opened, const tree *grown, const sb_config *con
 {
     const sb_model_info *const info = sb_model_get_info(grown->model);
     *opened = (walk){0};
-    /* A level has no more rows than a tree has nodes. */
+    /* A level never has more rows than the tree has nodes. */
     const bool is_narrow = info->max_rows > 0 && info->max_rows < TREE_MOST_NODES;
     const sb_session_spec room = {
         .max_inputs = 1,
@@ -71,7 +71,7 @@ static void walk_close(walk *opened)
     free(opened->rows);
 }
 
-/* Computes the rows that are wanted and moves on by a level. */
+/* Computes the rows that the decoder needs and advances it by one level. */
 static sb_status walk_step(walk *walking, const sb_model_info *info, sb_error *err)
 {
     const int32_t *parent, *token, *input;
@@ -96,13 +96,13 @@ static int32_t find_child(const tree *grown, int32_t parent, int32_t token)
 static sb_status too_large(sb_error *err)
 {
     sb_error_set(err, SB_ERR_LIMIT,
-                 "the tree has more than %d nodes, too many to draw; a smaller --max-len, --top-k "
-                 "or --top-p makes it smaller",
+                 "the tree has more than %d nodes, too many to draw; reduce it with --max-len, "
+                 "--top-k or --top-p",
                  TREE_MOST_NODES);
     return SB_ERR_LIMIT;
 }
 
-/* Adds the nodes of the level that the explicit search has just made. */
+/* Adds the nodes of the level that the explicit search has just finished. */
 static sb_status add_level(tree *grown, walk *walking, sb_error *err)
 {
     int32_t places[TREE_MOST_NODES];
@@ -129,7 +129,7 @@ static sb_status add_level(tree *grown, walk *walking, sb_error *err)
     return SB_OK;
 }
 
-/* Copies a node and what is below it in depth-first order. */
+/* Copies a node and its descendants in depth-first order. */
 static void copy_branch(const tree *from, int32_t node, int32_t parent, tree *to)
 {
     const int32_t place = to->n_nodes++;
@@ -137,7 +137,7 @@ static void copy_branch(const tree *from, int32_t node, int32_t parent, tree *to
     to->nodes[place].parent = parent;
     int32_t last = -1, token = -1;
     for (;;) {
-        int32_t best = -1; /* the child of the smallest token id that has not been copied */
+        int32_t best = -1; /* the child with the smallest token id not copied yet */
         for (int32_t i = node + 1; i < from->n_nodes; i++)
             if (from->nodes[i].parent == node && from->nodes[i].token > token &&
                 (best < 0 || from->nodes[i].token < from->nodes[best].token))
@@ -191,7 +191,7 @@ static sb_status mark_level(tree *grown, walk *walking, sb_error *err)
         if (entry.is_new)
             places[n] = find_child(grown, places[n], entry.token);
         if (places[n] < 0) {
-            sb_error_set(err, SB_ERR_MODEL, "the model gave different trees to two searches");
+            sb_error_set(err, SB_ERR_MODEL, "the model gave the two searches different trees");
             return SB_ERR_MODEL;
         }
         grown->nodes[places[n]].role = TREE_ON_BEAM;
@@ -233,7 +233,7 @@ static void find_range(tree *grown)
         grown->high = fmax(grown->high, fmax(node->phi, node->g));
     }
     grown->low = fmax(grown->low, grown->high - MOST_RANGE);
-    grown->low -= 0.08 * (grown->high - grown->low); /* so that the lowest bar is still a bar */
+    grown->low -= 0.08 * (grown->high - grown->low); /* the lowest bar stays visible */
 }
 
 sb_status tree_grow(tree *grown, sb_error *err)

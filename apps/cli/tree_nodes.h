@@ -1,4 +1,5 @@
-/* A small model's whole tree with its noise, and which of it Stochastic Beam Search visits. */
+/* The whole tree of a small model with its noise, and the nodes that Stochastic Beam Search visits.
+ */
 #ifndef CLI_TREE_NODES_H
 #define CLI_TREE_NODES_H
 
@@ -13,12 +14,12 @@ enum { TREE_MOST_NODES = 400 };
 
 typedef enum tree_role {
     TREE_PRUNED,  /* not among the k best of its level */
-    TREE_ON_BEAM, /* among them, but no ancestor of a sampled leaf */
+    TREE_ON_BEAM, /* among them, but not an ancestor of a sampled leaf */
     TREE_REQUIRED /* a sampled leaf or an ancestor of one */
 } tree_role;
 
 typedef struct tree_node {
-    int32_t parent; /* place in the array, -1 for the root */
+    int32_t parent; /* index in the array, -1 for the root */
     int32_t next;   /* the next sibling, or -1 */
     int32_t token;  /* -1 for the root */
     int32_t depth;
@@ -39,21 +40,22 @@ typedef struct tree {
     double low, high; /* the range of phi and G that bars show */
 } tree;
 
-/* Grows the whole tree by the explicit method, then marks what SBS visits with the same noise. The
- * pointers above must be set. SB_ERR_LIMIT for trees too large to draw. */
+/* Builds the whole tree with the explicit method, then marks the nodes that SBS visits with the
+ * same noise. The caller sets model, config, input and model_name before. Fails with SB_ERR_LIMIT
+ * if the tree has more than TREE_MOST_NODES nodes. */
 sb_status tree_grow(tree *grown, sb_error *err);
 void tree_free(tree *grown);
 
-/* The first child of a node, or -1. */
+/* Returns the first child of a node, or -1. */
 int32_t tree_first_child(const tree *grown, int32_t node);
 
-/* Probability of a node given its parent. */
+/* Returns the probability of a node given its parent. */
 double tree_edge(const tree *grown, int32_t node);
 
-/* The text of the token that made the node; "" for the root. */
+/* Returns the text of the node's token; "" for the root. */
 const char *tree_label(const tree *grown, int32_t node);
 
-/* Share of a bar that a value fills, above 0 and at most 1. */
+/* Returns the share of a bar that a value fills, above 0 and at most 1. */
 double tree_share(const tree *grown, double value);
 
 void tree_write_text(const tree *grown, const terminal *term, output *out);

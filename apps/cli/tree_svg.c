@@ -1,9 +1,10 @@
 /* The tree as a picture, after Figure 1 of the paper.
  *
- * Leaves stand side by side in token order and a parent above the middle of its children. The
- * number in a node is its probability, that at an edge the conditional one. The bar beside a node
- * starts at a common floor; its light part ends at phi and its whole at G = phi + noise, in natural
- * logarithms on one scale. Negative noise leaves the part between G and phi hollow. */
+ * Leaves stand side by side in token order, and a parent stands above the middle of its children.
+ * The number in a node is its probability; the number at an edge is the conditional probability.
+ * All bars start at the same value and have one scale, in natural logarithms: the light part ends
+ * at phi, the whole bar at G = phi + noise. If the noise is negative, the part between G and phi is
+ * hollow. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ enum {
     BAR_WIDTH = 11,
     BAR_HEIGHT = 60,
     BAR_GAP = 6,
-    LABEL_HEIGHT = 34, /* above a node, where its edge ends */
+    LABEL_HEIGHT = 34, /* between a node and the end of its edge */
     G_WIDTH = 36,      /* of the number beside a bar */
     MARGIN = 48,
     TOP = 128,
@@ -65,8 +66,8 @@ static void put_xml(output *out, const char *text, size_t size)
     }
 }
 
-/* Text of anyone's, cut to a width, safe for XML: controls and bad bytes are replaced on the way.
- */
+/* Writes any text cut to a width and safe for XML: utf_put_cut replaces control characters and bad
+ * bytes. */
 static void put_label(output *out, const char *text, size_t columns)
 {
     output cut = {0};
@@ -75,7 +76,8 @@ static void put_label(output *out, const char *text, size_t columns)
     output_free(&cut);
 }
 
-/* Gives every node its x: leaves in order, parents in the middle. Returns the number of leaves. */
+/* Sets the x of every node: leaves in order, parents above the middle of their children. Returns
+ * the number of leaves. */
 static int32_t place_nodes(const tree *grown, double *x)
 {
     int32_t n_leaves = 0;
@@ -93,7 +95,7 @@ static int32_t place_nodes(const tree *grown, double *x)
     return n_leaves;
 }
 
-/* The two parts of a bar with its foot at (x, y). */
+/* Writes the two parts of a bar with its foot at (x, y). */
 static void put_bar(output *out, double x, double y, double phi, double g)
 {
     const double low = phi < g ? phi : g, high = phi < g ? g : phi;
@@ -104,7 +106,7 @@ static void put_bar(output *out, double x, double y, double phi, double g)
                   (high - low) * BAR_HEIGHT);
 }
 
-/* A probability in at most five characters, which is what fits into a node. */
+/* Writes a probability in five characters, which fit into a node; in six below 1e-99. */
 static void format_p(char *text, size_t size, double p)
 {
     snprintf(text, size, p >= 0.0995 ? "%.3g" : p >= 0.001 ? "%.2g" : "%.0e", p);
@@ -192,11 +194,11 @@ static void put_legend(const tree *grown, double y, output *out)
     put_bar(out, x + 140, foot, 0.85, 0.45);
     output_format(out, "<text class=\"small\" x=\"%.1f\" y=\"%.1f\">negative noise:</text>\n",
                   x + 158, foot - 0.7 * BAR_HEIGHT + 4);
-    output_format(out, "<text class=\"small\" x=\"%.1f\" y=\"%.1f\">G lies below &#966;</text>\n",
+    output_format(out, "<text class=\"small\" x=\"%.1f\" y=\"%.1f\">G is below &#966;</text>\n",
                   x + 158, foot - 0.25 * BAR_HEIGHT + 4);
     output_format(
         out,
-        "<text class=\"small\" x=\"%.1f\" y=\"%.1f\">Whole bar, and number beside it: G = "
+        "<text class=\"small\" x=\"%.1f\" y=\"%.1f\">Whole bar and the number beside it: G = "
         "&#966; + noise.</text>\n",
         x, foot + 20);
     output_format(out,

@@ -1,11 +1,13 @@
 /* The tree as text, one node a line, and as JSON.
  *
- * A bar shows phi and G on one scale: filled up to phi, shaded from there to G. Where the noise is
- * negative G lies below phi, and what is missing is dotted. */
+ * A bar shows phi and G on one scale: filled up to phi, shaded from phi to G. If the noise is
+ * negative, G is below phi: the bar is filled up to G and dotted from G to phi. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "cli/text_form.h"
 #include "cli/tree_nodes.h"
 #include "common/utf.h"
 
@@ -26,7 +28,7 @@ static void put_title(const tree *grown, const terminal *term, output *out)
     output_char(out, '\n');
 }
 
-/* The mark of the node's role, and its rank, in GUTTER columns. */
+/* Writes the mark of the node's role and its rank in GUTTER columns. */
 static void put_gutter(const tree_node *node, bool unicode, output *out)
 {
     static const char *const fine[] = {"·", "○", "●"}, *const plain[] = {".", "o", "*"};
@@ -37,7 +39,7 @@ static void put_gutter(const tree_node *node, bool unicode, output *out)
         output_repeat(out, " ", GUTTER - 1);
 }
 
-/* Branches, token and conditional probability in `width` columns. */
+/* Writes branches, token and conditional probability in `width` columns. */
 static void put_branch(const tree *grown, int32_t at, bool unicode, size_t width, output *out)
 {
     const tree_node *const node = &grown->nodes[at];
@@ -81,16 +83,33 @@ static void put_legend(const terminal *term, output *out)
 {
     static const char *const fine[] = {"● ancestor of a sampled leaf; rank", "○ on the beam",
                                        "· pruned", "█ up to phi = log p  ▒ noise up to G",
-                                       "░ missing where the noise is negative"};
+                                       "░ missing: the noise is negative"};
     static const char *const plain[] = {"* ancestor of a sampled leaf; rank", "o on the beam",
                                         ". pruned", "# up to phi = log p  + noise up to G",
-                                        ". missing where the noise is negative"};
+                                        ". missing: the noise is negative"};
     const char *const *const lines = term->unicode ? fine : plain;
     output_char(out, '\n');
     for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++) {
         utf_put_cut(out, lines[i], strlen(lines[i]), term->width, term->unicode);
         output_char(out, '\n');
     }
+}
+
+/* Writes the probability in at most NUMBER_WIDTH columns. Returns `text`. */
+static const char *format_p(char *text, double phi)
+{
+    const double p = exp(phi);
+    if (snprintf(text, TEXT_SIZE, "%.3g", p) > NUMBER_WIDTH || (p == 0 && phi > -INFINITY))
+        text_small(text, p, phi);
+    return text;
+}
+
+/* Writes G with two decimals, or with as many as fit NUMBER_WIDTH columns. Returns `text`. */
+static const char *format_g(char *text, double g)
+{
+    if (snprintf(text, TEXT_SIZE, "%.2f", g) > NUMBER_WIDTH)
+        text_number(text, g, 1, NUMBER_WIDTH);
+    return text;
 }
 
 void tree_write_text(const tree *grown, const terminal *term, output *out)
@@ -109,7 +128,9 @@ void tree_write_text(const tree *grown, const terminal *term, output *out)
             terminal_style(term, out, "2");
         put_gutter(node, term->unicode, out);
         put_branch(grown, i, term->unicode, label, out);
-        output_format(out, "%*.3g  %*.2f  ", NUMBER_WIDTH, exp(node->phi), NUMBER_WIDTH, node->g);
+        char p[TEXT_SIZE], g[TEXT_SIZE];
+        output_format(out, "%*s  %*s  ", NUMBER_WIDTH, format_p(p, node->phi), NUMBER_WIDTH,
+                      format_g(g, node->g));
         put_bar(grown, node, term->unicode, bar, out);
         terminal_plain(term, out);
         output_char(out, '\n');

@@ -222,7 +222,7 @@ run "$sbeam" draw -k 3 -fjsonl --seed 7 -m "$fig1" --draws 50 -T 1,0.5
 cp out uncached
 run "$sbeam" draw -k 3 -fjsonl --seed 7 -m "$fig1" --draws 50 -T 1,0.5 --cache 8 --threads 2
 same uncached out "a cache changes nothing"
-grep -q -E '^cache: [0-9]+ of [0-9]+ rows \([0-9.]+ %\) were kept from before; the others took .* of 8 MB' err
+grep -q -E '^cache: [0-9]+ of [0-9]+ rows \([0-9.]+ %\) came from the cache; the model took .* of 8 MB' err
 report $? "a cache says what it saved"
 run "$sbeam" draw -m "$fig1" -k 20 --seed 7 -f jsonl
 prints '"kappa":null,"exhausted":true' "exhausted: kappa is null"
@@ -357,6 +357,22 @@ for width in 40 80 120; do
     awk -v width=$width 'length > width { bad = 1 } END { exit bad }' out
     report $? "tree fits $width columns"
 done
+# At low temperatures p is as small as 1e-35, 1e-156 or 1e-1700, which is below the least double.
+for temperature in 0.02 0.005 0.0005; do
+    LC_ALL=C run "$sbeam" draw -m "$fig1" -k 8 --seed 20 -T $temperature
+    awk 'NR == 2 { at = index($0, "text") }
+        NR > 2 && (substr($0, at - 2) !~ /^  [01] [01] [01]$/ || $2 !~ /^<?[1-9][0-9.]*(e-[0-9]+)?%$/ ||
+            index($0, "%") != 11) { bad = 1 }
+        END { exit bad || NR != 10 }' out
+    report $? "tiny probabilities keep to their columns: T $temperature"
+    LC_ALL=C run "$sbeam" tree -m "$fig1" -k 3 --seed 20 -T $temperature
+    awk 'NR == 2 { at = index($0, "G") }
+        NR > 2 && NF == 0 { exit }
+        NR > 2 && (substr($0, at - 16, 20) !~ /^ +<?[0-9.e-]+ +[0-9.-]+  [#.+]/) { bad = 1 }
+        END { exit bad || NR < 10 }' out
+    report $? "tree: tiny probabilities keep to their columns: T $temperature"
+done
+prints '<1e-999  -3583.8  #' "tree: a probability below 1e-999"
 LC_ALL=C run "$sbeam" draw -m "$fig1" -k 3 --seed 1
 ! LC_ALL=C grep -q '[^ -~]' out
 report $? "plain ASCII where the locale is not UTF-8"
@@ -622,7 +638,7 @@ run "$sbeam" draw -m "$fig1" --seed 1 -T 1e-101
 [ "$code" -eq 2 ] && grep -q 'at least 1e-100' err
 report $? "temperatures have bounds"
 feed 'a\t\n' "$sbeam" shuf -w 2
-says ':1: no weight$' "shuf: an empty field is not quoted"
+says ':1: the weight is empty$' "shuf: an empty field is not quoted"
 feed 'abc\r\n' "$sbeam" shuf -w 1
 says ": 'abc'$" "shuf: the end of a CRLF line is not quoted"
 feed "$(printf 'é%.0s' {1..50})\n" "$sbeam" shuf -w 1
@@ -707,7 +723,7 @@ run "$sbeam" bench decode -m missing.arpa
 exits 1 "bench decode: a model that is not there"
 run "$sbeam" bench decode -m "$fig1" --len 100
 exits 2 "bench decode: a model whose sequences are shorter"
-says 'ends where it ends' "bench decode: why"
+says 'fixes where its sequences end; bench decode needs' "bench decode: why"
 run "$sbeam" bench decode -m "$arpa" -k 2,3 --method sbs,beam,sample,diverse,resample --len 4 \
     --batch 2 --threads 2 --repeats 2 -T 0.5
 exits 0 "bench decode"
