@@ -49,10 +49,15 @@ static int print_help(void)
     return written ? EXIT_FINE : EXIT_FAILED;
 }
 
+/* Prints the version on the first line, which scripts parse, then one line for each part of the
+ * build. */
 static int print_version(void)
 {
     output out = {0};
     output_format(&out, "sbeam %s (%s kernels)\n", sb_version(), sb_cpu());
+    const char *name, *value;
+    for (size_t i = 0; (name = sb_build_info(i, &value)) != NULL; i++)
+        output_format(&out, "%s: %s\n", name, value);
     const bool written = output_flush(&out);
     output_free(&out);
     return written ? EXIT_FINE : EXIT_FAILED;

@@ -38,6 +38,10 @@ extern const model_backend gguf_backend;
 extern const model_backend seq2seq_backend;
 extern const model_backend tree_backend;
 
+/* Returns the version of llama.cpp, or "yes" if this llama.cpp does not tell it. Defined only in
+ * builds with llama.cpp. */
+const char *gguf_llama_version(void);
+
 /* The inside of a model, for model.c and session.c. */
 struct sb_model {
     sb_model_ops ops;
