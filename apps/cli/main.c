@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "common/cli.h"
 #include "common/output.h"
+#include "common/suggest.h"
 #include "sbeam/version.h"
 
 typedef struct command {
@@ -71,6 +72,24 @@ static const command *find_command(const char *name)
     return NULL;
 }
 
+/* Reports a first word that is neither a command nor an option. Returns the exit code. */
+static int refuse_unknown(const char *word)
+{
+    const bool is_option = word[0] == '-';
+    suggestion closest = {.word = word};
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        suggest_offer(&closest, commands[i].name);
+    suggest_offer(&closest, "--help");
+    suggest_offer(&closest, "--version");
+    if (closest.best != NULL)
+        return cli_usage(NULL, "unknown %s '%s'; did you mean '%s'?",
+                         is_option ? "option" : "command", word, closest.best);
+    if (is_option)
+        return cli_usage(NULL, "unknown option '%s'; a command comes first, such as 'sbeam draw'",
+                         word);
+    return cli_usage(NULL, "unknown command '%s'", word);
+}
+
 static int run(int argc, char **argv)
 {
     if (argc < 2)
@@ -83,8 +102,7 @@ static int run(int argc, char **argv)
         return print_help();
     const command *const found = find_command(is_help ? argv[2] : word);
     if (found == NULL)
-        return cli_usage(NULL, "unknown %s '%s'", word[0] == '-' ? "option" : "command",
-                         is_help ? argv[2] : word);
+        return refuse_unknown(is_help ? argv[2] : word);
     if (is_help) {
         char help[] = "--help";
         char *words[] = {argv[2], help, NULL};

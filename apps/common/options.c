@@ -5,10 +5,12 @@
  * breaks when an option is added. */
 #include "common/options.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/cli.h"
+#include "common/suggest.h"
 
 enum { MODEL_FILE, MODEL_PRETOKENIZED, MODEL_MARKER, MODEL_THREADS };
 
@@ -143,6 +145,51 @@ void options_open(options *parsed, const option_spec *spec, int argc, char **arg
     sb_config_default(&parsed->config);
 }
 
+/* Finds the long option that is closest to `word`, which has no dashes. Writes it to `buffer` and
+ * returns it, or returns NULL if none is close. */
+static const char *suggest_option(const option_spec *spec, const char *word, char *buffer,
+                                  size_t size)
+{
+    const option *const tables[] = {spec->own, spec->takes_model ? options_of_models : NULL,
+                                    common_options};
+    char spelt[MAX_SETTINGS][64];
+    suggestion closest = {.word = word};
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        for (const option *o = tables[i]; o != NULL && o->name != NULL; o++)
+            suggest_offer(&closest, o->name);
+    const sb_option *setting;
+    for (size_t i = 0; (setting = sb_config_option(i)) != NULL && i < MAX_SETTINGS; i++)
+        if (spec->takes != NULL && spec->takes(setting))
+            suggest_offer(&closest, options_spell(setting, spelt[i], sizeof(spelt[i])));
+    if (closest.best == NULL)
+        return NULL;
+    snprintf(buffer, size, "%s", closest.best);
+    return buffer;
+}
+
+/* Reports an unknown option, written `shown`, with the option that was probably meant. Returns the
+ * exit code. */
+static int refuse_unknown(const options *parsed, const char *shown)
+{
+    const option_spec *const spec = parsed->spec;
+    const char *name = NULL;
+    const char *const advice = suggest_for_habit(shown, &name);
+    if (advice != NULL && (name == NULL || find_option(spec, name, 0).where != FOUND_NONE))
+        return cli_usage(spec->command, "unknown option '%s': %s", shown, advice);
+    const bool is_long = shown[1] == '-';
+    const char *const word = parsed->argv[parsed->next - 1]; /* such as "-seed" for -s */
+    char meant[64];
+    if (is_long && suggest_option(spec, shown + 2, meant, sizeof(meant)) != NULL)
+        return cli_usage(spec->command, "unknown option '%s'; did you mean '--%s'?", shown, meant);
+    if (!is_long && find_option(spec, word + 1, 0).where != FOUND_NONE)
+        return cli_usage(spec->command, "unknown option '%s'; did you mean '-%s'?", shown, word);
+    const char other = (char)(isupper((unsigned char)shown[1]) ? tolower((unsigned char)shown[1])
+                                                               : toupper((unsigned char)shown[1]));
+    if (!is_long && find_option(spec, NULL, other).where != FOUND_NONE)
+        return cli_usage(spec->command, "unknown option '%s'; did you mean '-%c'?", shown, other);
+    return cli_usage(spec->command, "unknown option '%s'", shown);
+}
+
 static int stop(options *parsed, int exit_code)
 {
     parsed->exit_code = exit_code;
@@ -172,6 +219,16 @@ static sb_status set_temperatures(options *parsed, const char *list, sb_error *e
     }
 }
 
+/* Writes "; did you mean 'jsonl'?" if one of the choices "text|jsonl" is close to the value, else
+ * "". */
+static void advise(const char *value, const char *choices, char *advice, size_t size)
+{
+    char meant[64];
+    advice[0] = '\0';
+    if (suggest_choice(value, choices, meant, sizeof(meant)) != NULL)
+        snprintf(advice, size, "; did you mean '%s'?", meant);
+}
+
 static bool apply_setting(options *parsed, int place)
 {
     const sb_option *const setting = sb_config_option((size_t)place);
@@ -183,9 +240,13 @@ static bool apply_setting(options *parsed, int place)
     const sb_status status = strcmp(setting->name, "temperature") == 0
                                  ? set_temperatures(parsed, value, &err)
                                  : sb_config_set(&parsed->config, setting->name, value, &err);
-    if (status != SB_OK)
-        parsed->exit_code = cli_usage(parsed->spec->command, "%s", err.message);
-    return status == SB_OK;
+    if (status == SB_OK)
+        return true;
+    char advice[96] = "";
+    if (setting->metavar != NULL && strchr(setting->metavar, '|') != NULL)
+        advise(value, setting->metavar, advice, sizeof(advice));
+    parsed->exit_code = cli_usage(parsed->spec->command, "%s%s", err.message, advice);
+    return false;
 }
 
 static bool apply_model_option(options *parsed, int place)
@@ -214,10 +275,13 @@ static bool apply_model_option(options *parsed, int place)
 static bool apply_format(options *parsed)
 {
     parsed->format = options_find_word(parsed->spec->formats, parsed->value);
-    if (parsed->format < 0)
-        parsed->exit_code = cli_usage(parsed->spec->command, "unknown format '%s': it is one of %s",
-                                      parsed->value, parsed->spec->formats);
-    return parsed->format >= 0;
+    if (parsed->format >= 0)
+        return true;
+    char advice[96];
+    advise(parsed->value, parsed->spec->formats, advice, sizeof(advice));
+    parsed->exit_code = cli_usage(parsed->spec->command, "format is '%s'; expected %s%s",
+                                  parsed->value, parsed->spec->formats, advice);
+    return false;
 }
 
 /* The next option as it is written; its value, if it has one attached, goes to parsed->value.
@@ -263,7 +327,7 @@ int options_next(options *parsed)
         if (found.where == FOUND_NONE && found.shown[0] == '\0')
             return OPTIONS_END;
         if (found.where == FOUND_NONE)
-            return stop(parsed, cli_usage(command, "unknown option '%s'", found.shown));
+            return stop(parsed, refuse_unknown(parsed, found.shown));
         if (!found.takes_value && parsed->value != NULL)
             return stop(parsed, cli_usage(command, "option '%s' takes no value", found.shown));
         if (found.takes_value && parsed->value == NULL) {
