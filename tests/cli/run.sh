@@ -757,6 +757,8 @@ says 'refuses length-penalty: the sequences would no longer be a sample' "a refu
 run "$sbeam" draw -m "$fig1" --seed 1 --early-stop
 says 'refuses early-stop' "early stopping is refused with the reason"
 
+. "$here/options.sh"
+. "$here/inputs.sh"
 . "$here/eval.sh"
 . "$here/estimate.sh"
 . "$here/gguf.sh"
