@@ -25,15 +25,17 @@ static const option draw_options[] = {
     [DRAW_INPUT] = {"input", 0, "text|jsonl",
                     "how lines of standard input are read: each is an input, or an object "
                     "{\"input\":\"..\",\"stream\":7} that holds one (default: text)"},
-    [DRAW_DRAWS] = {"draws", 0, "R", "independent draws per input and temperature (default: 1)"},
+    [DRAW_DRAWS] = {"draws", 0, "R",
+                    "number of independent draws per input and temperature (default: 1)"},
     [DRAW_BAN] = {"ban", 0, "TOKEN", "give this token probability zero; may be repeated"},
     [DRAW_STOP] = {"stop", 0, "STRING",
                    "end a sequence whose text contains it; the text is cut before it, the tokens "
                    "are kept; \\n, \\t and \\\\ are newline, tab and backslash; may be repeated"},
-    [DRAW_BATCH] = {"batch", 0, "N", "draws that travel together, 1 to 4096 (default: 16)"},
+    [DRAW_BATCH] = {"batch", 0, "N",
+                    "number of draws computed together in a thread, 1 to 4096 (default: 16)"},
     [DRAW_CACHE] = {"cache", 0, "MB",
-                    "keep computed rows by prefix for further draws and temperatures of an input, "
-                    "in so many megabytes, and say what that saved (default: 0, none)"},
+                    "keep computed rows in MB megabytes, for further draws and temperatures of the "
+                    "same input, and say how much time that saved (default: 0, none)"},
     {0},
 };
 

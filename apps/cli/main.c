@@ -1,4 +1,4 @@
-/* sbeam: finds the command and runs it. */
+/* sbeam: finds the command that the first word names, and runs it. */
 #include <stddef.h>
 #include <string.h>
 
@@ -16,12 +16,12 @@ typedef struct command {
 
 static const command commands[] = {
     {"draw", cmd_draw, "draw sequences without replacement, or by another method"},
-    {"score", cmd_score, "log-probabilities of given outputs"},
-    {"estimate", cmd_estimate, "expectations and their standard errors from draws"},
-    {"tree", cmd_tree, "draw the tree of a small model, as in Figure 1 of the paper"},
+    {"score", cmd_score, "compute log-probabilities of given outputs"},
+    {"estimate", cmd_estimate, "estimate expectations and standard errors from draws"},
+    {"tree", cmd_tree, "show the tree of a small model, as in Figure 1 of the paper"},
     {"shuf", cmd_shuf, "sample lines by weight, without replacement"},
-    {"info", cmd_info, "what a model file holds"},
-    {"eval", cmd_eval, "BLEU and diversity of draws, or BLEU of a file of text"},
+    {"info", cmd_info, "describe a model file"},
+    {"eval", cmd_eval, "compute BLEU and diversity of draws, or BLEU of a text file"},
     {"bench", cmd_bench, "measure the speed of search and of decoding"},
 };
 
@@ -35,16 +35,17 @@ static int print_help(void)
                       "Search.\n\nCommands:\n");
     for (size_t i = 0; i < N_COMMANDS; i++)
         output_format(&out, "  %-8s %s\n", commands[i].name, commands[i].summary);
-    output_text(&out, "\n'sbeam COMMAND --help' explains a command.\n\n"
-                      "Try:\n"
-                      "  sbeam draw -k 5 -T 0.3 'Thank you.' translate, five ways\n"
-                      "  sbeam draw -m model.json -k 3       three distinct sequences\n"
-                      "  sbeam draw -m lm.arpa 'once upon'   continue a prefix\n"
-                      "  sbeam shuf -n 10 -w 2 words.tsv     ten lines, weights in column 2\n\n"
-                      "Results go to standard output, messages to standard error.\n"
-                      "Exit codes: 0 fine, 1 the work failed, 2 wrong usage.\n"
-                      "SBEAM_MODEL names the model where -m does not; without both it is the\n"
-                      "English-French model that comes with sbeam.\n");
+    output_text(&out,
+                "\n'sbeam COMMAND --help' explains a command.\n\n"
+                "Try:\n"
+                "  sbeam draw -k 5 -T 0.3 'Thank you.' translate, five ways\n"
+                "  sbeam draw -m model.json -k 3       three distinct sequences\n"
+                "  sbeam draw -m lm.arpa 'once upon'   continue a prefix\n"
+                "  sbeam shuf -n 10 -w 2 words.tsv     ten lines, weights in column 2\n\n"
+                "Results go to standard output, messages to standard error.\n"
+                "Exit codes: 0 success, 1 the work failed, 2 wrong usage.\n"
+                "Without -m the model is the one that SBEAM_MODEL names; if that is not set,\n"
+                "the English-French model that comes with sbeam.\n");
     const bool written = output_flush(&out);
     output_free(&out);
     return written ? EXIT_FINE : EXIT_FAILED;
