@@ -32,8 +32,8 @@ static const option_spec tree_spec = {
     .about = "Shows the whole tree of a small model with the noise of one draw: the\n"
              "probability of every node, its perturbed log-probability G, the k nodes of each\n"
              "level that Stochastic Beam Search keeps, and the leaves that it samples. They\n"
-             "are those of 'sbeam draw' with the same seed. INPUT, or the content of the FILE\n"
-             "of --file, is the prefix to start from.\n",
+             "are those of 'sbeam draw' with the same seed. The prefix to start from is INPUT\n"
+             "or the content of a file (--file).\n",
     .formats = "text|svg|jsonl",
     .own = tree_options,
     .takes_model = true,

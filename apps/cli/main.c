@@ -19,7 +19,7 @@ static const command commands[] = {
     {"score", cmd_score, "compute log-probabilities of given outputs"},
     {"estimate", cmd_estimate, "estimate expectations and standard errors from draws"},
     {"tree", cmd_tree, "show the tree of a small model, as in Figure 1 of the paper"},
-    {"shuf", cmd_shuf, "sample lines by weight, without replacement"},
+    {"shuf", cmd_shuf, "draw lines by weight, without replacement"},
     {"info", cmd_info, "describe a model file"},
     {"eval", cmd_eval, "compute BLEU and diversity of draws, or BLEU of a text file"},
     {"bench", cmd_bench, "measure the speed of search and of decoding"},
@@ -36,11 +36,12 @@ static int print_help(void)
     for (size_t i = 0; i < N_COMMANDS; i++)
         output_format(&out, "  %-8s %s\n", commands[i].name, commands[i].summary);
     output_text(&out,
-                "\n'sbeam COMMAND --help' explains a command.\n\n"
+                "\n'sbeam COMMAND --help' explains a command; 'sbeam --version' lists the parts of "
+                "this\nbuild.\n\n"
                 "Try:\n"
-                "  sbeam draw -k 5 -T 0.3 'Thank you.' translate, five ways\n"
+                "  sbeam draw -k 5 -T 0.3 'Thank you.' five translations\n"
                 "  sbeam draw -m model.json -k 3       three distinct sequences\n"
-                "  sbeam draw -m lm.arpa 'once upon'   continue a prefix\n"
+                "  sbeam draw -m lm.gguf 'Once upon'   continue a prefix (GGUF or ARPA model)\n"
                 "  sbeam shuf -n 10 -w 2 words.tsv     ten lines, weights in column 2\n\n"
                 "Results go to standard output, messages to standard error.\n"
                 "Exit codes: 0 success, 1 the work failed, 2 wrong usage.\n"
