@@ -36,8 +36,8 @@ static int print_help(void)
     for (size_t i = 0; i < N_COMMANDS; i++)
         output_format(&out, "  %-8s %s\n", commands[i].name, commands[i].summary);
     output_text(&out,
-                "\n'sbeam COMMAND --help' explains a command; 'sbeam --version' lists the parts of "
-                "this\nbuild.\n\n"
+                "\n'sbeam COMMAND --help' explains a command.\n"
+                "'sbeam --version' lists the parts of this build.\n\n"
                 "Try:\n"
                 "  sbeam draw -k 5 -T 0.3 'Thank you.' five translations\n"
                 "  sbeam draw -m model.json -k 3       three distinct sequences\n"

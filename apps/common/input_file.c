@@ -34,8 +34,9 @@ sb_status input_file_read(const char *path, char **text, size_t *size, sb_error 
         }
     }
     if (used > MOST_BYTES)
-        status = sb_error_set(err, SB_ERR_INPUT, "%s: more than %d bytes; no model takes so much",
-                              reader.name, (int)MOST_BYTES);
+        status =
+            sb_error_set(err, SB_ERR_INPUT,
+                         "%s: an input has at most 2^30 bytes; the file has more", reader.name);
     else if (ferror(reader.file))
         status = sb_error_set(err, SB_ERR_IO, "%s: %s", reader.name, strerror(errno));
     line_reader_close(&reader);

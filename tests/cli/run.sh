@@ -92,6 +92,8 @@ arpa=$data/small.arpa
 run "$sbeam" --help
 exits 0 "--help"
 prints '^  draw ' "--help lists the commands"
+! awk 'length > 80 { found = 1 } END { exit !found }' out
+report $? "--help fits 80 columns"
 run "$sbeam" help
 exits 0 "help"
 run "$sbeam" --version
