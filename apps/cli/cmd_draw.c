@@ -1,7 +1,7 @@
 /* sbeam draw: inputs in, draws out.
  *
- * Inputs (draw_inputs.h) stream through sb_draw_all, which hands the results back in order for any
- * number of threads, so memory does not grow with their number. */
+ * sb_draw_all takes the inputs (draw_inputs.h) one by one and returns the results in order for any
+ * number of threads, so memory does not grow with the number of inputs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,13 +29,14 @@ static const option draw_options[] = {
                     "number of independent draws per input and temperature (default: 1)"},
     [DRAW_BAN] = {"ban", 0, "TOKEN", "give this token probability zero; may be repeated"},
     [DRAW_STOP] = {"stop", 0, "STRING",
-                   "end a sequence whose text contains it; the text is cut before it, the tokens "
-                   "are kept; \\n, \\t and \\\\ are newline, tab and backslash; may be repeated"},
+                   "end a sequence when its text contains STRING; the text is cut before it, the "
+                   "tokens are kept; \\n, \\t and \\\\ are newline, tab and backslash; may be "
+                   "repeated"},
     [DRAW_BATCH] = {"batch", 0, "N",
                     "number of draws computed together in a thread, 1 to 4096 (default: 16)"},
     [DRAW_CACHE] = {"cache", 0, "MB",
-                    "keep computed rows in MB megabytes, for further draws and temperatures of the "
-                    "same input, and say how much time that saved (default: 0, none)"},
+                    "keep computed rows for further draws and temperatures of an input, in at most "
+                    "MB megabytes, and report the time saved (default: 0, keep none)"},
     {0},
 };
 
@@ -170,7 +171,8 @@ static int find_bans(const draw_request *request, const sb_model *model, int32_t
     return EXIT_FINE;
 }
 
-/* The library refuses options before it asks for an input; what it refuses later is no usage. */
+/* Prints the message and returns the exit code. The library refuses options before it asks for an
+ * input; errors found later are not usage errors. */
 static int refuse(const draw_work *work, const sb_error *err)
 {
     return work->has_begun ? cli_failure("draw", "%s", err->message) : cli_error("draw", err);
@@ -226,7 +228,7 @@ static int draw_all(draw_request *request, options *parsed, const sb_model *mode
     sb_plan plan = request->plan;
     plan.cache_stats = &cached;
     if (inputs->source == FROM_LINES && !request->has_batch && isatty(STDIN_FILENO))
-        plan.batch = plan.threads = 1; /* somebody types, and waits for the answer to each line */
+        plan.batch = plan.threads = 1; /* a person types, and waits for each answer */
     const sb_pipe pipe = {&work, give_input, take_result, free_input};
     sb_error err;
     const sb_status status = sb_draw_all(model, &parsed->config, &plan, &pipe, &err);
