@@ -1,36 +1,42 @@
 /* sbeam draw: reads inputs and writes draws.
  *
- * Inputs are the arguments, the lines of standard input, or one empty input. sb_draw_all takes them
- * one by one and returns the results in order for any number of threads, so memory does not grow
- * with the number of inputs. */
+ * sb_draw_all takes the inputs (draw_inputs.h) one by one and returns the results in order for any
+ * number of threads, so memory does not grow with the number of inputs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/draw_inputs.h"
 #include "cli/draw_writer.h"
 #include "common/cli.h"
-#include "common/input_record.h"
-#include "common/line_reader.h"
+#include "common/escape.h"
+#include "common/input_file.h"
 #include "common/options.h"
 #include "common/terminal.h"
 
-enum { DRAW_DRAWS, DRAW_BAN, DRAW_STOP, DRAW_BATCH, DRAW_CACHE, DRAW_INPUT };
+enum { DRAW_FILE, DRAW_INPUT, DRAW_DRAWS, DRAW_BAN, DRAW_STOP, DRAW_BATCH, DRAW_CACHE };
 
 static const option draw_options[] = {
-    [DRAW_DRAWS] = {"draws", 0, "R", "independent draws per input and temperature (default: 1)"},
+    [DRAW_FILE] = {"file", 0, "FILE",
+                   "the whole content of FILE, which may have several lines, is one input; "
+                   "'-' is standard input; may be repeated"},
+    [DRAW_INPUT] = {"input", 0, "text|jsonl",
+                    "how lines of standard input are read: each is an input, or an object "
+                    "{\"input\":\"..\",\"stream\":7} that holds one (default: text)"},
+    [DRAW_DRAWS] = {"draws", 0, "R",
+                    "number of independent draws per input and temperature (default: 1)"},
     [DRAW_BAN] = {"ban", 0, "TOKEN", "give this token probability zero; may be repeated"},
     [DRAW_STOP] = {"stop", 0, "STRING",
                    "end a sequence when its text contains STRING; the text is cut before it, the "
-                   "tokens are kept; may be repeated"},
-    [DRAW_BATCH] = {"batch", 0, "N", "draws computed in one batch, 1 to 4096 (default: 16)"},
+                   "tokens are kept; \\n, \\t and \\\\ are newline, tab and backslash; may be "
+                   "repeated"},
+    [DRAW_BATCH] = {"batch", 0, "N",
+                    "number of draws computed together in a thread, 1 to 4096 (default: 16)"},
     [DRAW_CACHE] = {"cache", 0, "MB",
                     "keep computed rows for further draws and temperatures of an input, in at most "
                     "MB megabytes, and report the time saved (default: 0, keep none)"},
-    [DRAW_INPUT] = {"input", 0, "text|jsonl",
-                    "form of the lines of standard input: text, or objects "
-                    "{\"input\":\"..\",\"stream\":7} (default: text)"},
     {0},
 };
 
@@ -47,11 +53,12 @@ static const option_spec draw_spec = {
     .synopsis = "[-m FILE] [-k N] [-T X,...] [OPTION...] [INPUT...]",
     .about = "Draws k distinct sequences from a model by Stochastic Beam Search, with their\n"
              "probabilities and importance weights, or decodes by another method.\n\n"
-             "Each INPUT is a prefix to continue, or a text to translate. Inputs are numbered\n"
-             "as streams 0, 1, ... If INPUT is '-', or if it is missing and the model needs\n"
-             "one, each line of standard input is an input. Without INPUT, other models draw\n"
-             "from the empty prefix. -T takes a list: there is one record per input,\n"
-             "temperature and draw. The same seed gives the same draws for every batch, number\n"
+             "Each INPUT is a prefix to continue, or a text to translate; --file reads one\n"
+             "from a file. They are numbered as streams 0, 1, ... in the order given. With\n"
+             "'-' the inputs are the lines of standard input. Without any input, GGUF and\n"
+             "translation models read these lines, too; tree, chain and ARPA models draw\n"
+             "once, from the empty prefix. -T takes a list: there is one record per input,\n"
+             "temperature and draw. The same seed gives the same draws for any batch, number\n"
              "of threads and order of inputs.\n",
     .formats = "text|jsonl|tsv",
     .own = draw_options,
@@ -66,19 +73,16 @@ static const draw_write_fn writers[] = {draw_write_text, draw_write_jsonl, draw_
 /* The command's own options. */
 typedef struct draw_request {
     sb_plan plan;
-    const char **bans, **stops; /* owned arrays of the command line's strings */
+    draw_inputs inputs;
+    const char **bans; /* (n_bans); the array is owned, the strings are the command line's */
+    char **stops;      /* (n_stops); both are owned */
     size_t n_bans, n_stops;
-    bool is_jsonl;
     bool has_batch;
 } draw_request;
 
 /* The source of the inputs, and the writer of the results. */
 typedef struct draw_work {
-    const options *parsed;
-    bool is_jsonl;
-    enum { FROM_NOTHING, FROM_ARGUMENTS, FROM_LINES } from;
-    int next;           /* inputs given so far, unless they are lines */
-    line_reader reader; /* of FROM_LINES */
+    draw_inputs *inputs;
     draw_write_fn write;
     draw_writer writer;
     progress bar;
@@ -92,12 +96,19 @@ static int parse_own(draw_request *request, const options *parsed, int i)
     const char *const value = parsed->value;
     uint64_t n = 0;
     int code = EXIT_FINE;
+    sb_error err;
     switch (i) {
+    case DRAW_FILE: return draw_inputs_add_file(&request->inputs, parsed);
+    case DRAW_INPUT: return draw_inputs_set_form(&request->inputs, value);
     case DRAW_DRAWS:
         return cli_parse_whole("draw", "--draws", value, 1, UINT64_C(1) << 53,
                                &request->plan.n_draws);
     case DRAW_BAN: request->bans[request->n_bans++] = value; break;
-    case DRAW_STOP: request->stops[request->n_stops++] = value; break;
+    case DRAW_STOP:
+        if (escape_undo(value, &request->stops[request->n_stops], &err) != SB_OK)
+            return cli_usage("draw", "--stop: %s", err.message);
+        request->n_stops++;
+        break;
     case DRAW_BATCH:
         request->has_batch = true;
         code = cli_parse_whole("draw", "--batch", value, 1, 4096, &n);
@@ -107,66 +118,20 @@ static int parse_own(draw_request *request, const options *parsed, int i)
         code = cli_parse_whole("draw", "--cache", value, 0, MOST_MEGABYTES, &n);
         request->plan.cache_size = (size_t)n * MEGABYTE;
         break;
-    case DRAW_INPUT:
-        request->is_jsonl = strcmp(value, "jsonl") == 0;
-        if (!request->is_jsonl && strcmp(value, "text") != 0)
-            return cli_usage("draw", "--input is text or jsonl, not '%s'", value);
-        break;
     default: break;
     }
     return code;
-}
-
-/* Reads the next line of standard input. Returns 1, 0 at the end, or -1 on failure. input->user is
- * the memory of the text, for free_input. */
-static int read_line(draw_work *work, sb_input *input, sb_error *err)
-{
-    line_reader *const reader = &work->reader;
-    const int more = line_reader_next(reader, err);
-    if (more <= 0)
-        return more;
-    input->stream = reader->number - 1;
-    if (!work->is_jsonl) {
-        char *const text = cli_realloc(NULL, reader->size, 1);
-        memcpy(text, reader->line, reader->size);
-        input->text = input->user = text;
-        input->size = reader->size;
-        return 1;
-    }
-    input_record record;
-    sb_error problem;
-    if (input_record_parse(reader->line, reader->size, false, &record, &problem) != SB_OK) {
-        sb_error_set(err, problem.status, "%s:%llu: %.400s", reader->name,
-                     (unsigned long long)reader->number, problem.message);
-        return -1;
-    }
-    if (record.has_stream)
-        input->stream = record.stream;
-    input->text = input->user = record.input;
-    input->size = record.input_size;
-    return 1;
 }
 
 static int give_input(void *user, sb_input *input, sb_error *err)
 {
     draw_work *const work = user;
     work->has_begun = true;
-    *input = (sb_input){.text = "", .stream = (uint64_t)work->next};
-    if (work->from == FROM_LINES) {
-        const int more = read_line(work, input, &work->err);
-        work->has_failed = work->has_failed || more < 0;
-        if (more < 0 && err != NULL)
-            *err = work->err;
-        return more;
-    }
-    if (work->next == (work->from == FROM_NOTHING ? 1 : work->parsed->n_args))
-        return 0;
-    work->next++;
-    if (work->from == FROM_ARGUMENTS) {
-        input->text = work->parsed->argv[work->next];
-        input->size = strlen(input->text);
-    }
-    return 1;
+    const int more = draw_inputs_next(work->inputs, input, &work->err);
+    work->has_failed = work->has_failed || more < 0;
+    if (more < 0 && err != NULL)
+        *err = work->err;
+    return more;
 }
 
 static void free_input(void *user, const sb_input *input)
@@ -206,26 +171,6 @@ static int find_bans(const draw_request *request, const sb_model *model, int32_t
     return EXIT_FINE;
 }
 
-/* Decides where the inputs come from. Returns the exit code. */
-static int choose_source(draw_work *work, const options *parsed, const sb_model *model)
-{
-    const bool has_dash = parsed->n_args == 1 && strcmp(parsed->argv[1], "-") == 0;
-    if (work->is_jsonl && parsed->n_args > 0 && !has_dash)
-        return cli_usage("draw", "--input jsonl reads standard input and takes no INPUT");
-    if (parsed->n_args > 0 && !has_dash)
-        work->from = FROM_ARGUMENTS;
-    else if (has_dash || work->is_jsonl || sb_model_get_info(model)->needs_input)
-        work->from = FROM_LINES;
-    else
-        work->from = FROM_NOTHING;
-    for (int i = 1; i <= parsed->n_args && parsed->n_args > 1; i++)
-        if (strcmp(parsed->argv[i], "-") == 0)
-            return cli_usage("draw", "'-' (standard input) must be the only INPUT");
-    if (work->from == FROM_LINES && line_reader_open(&work->reader, NULL, &work->err) != SB_OK)
-        return cli_error("draw", &work->err);
-    return EXIT_FINE;
-}
-
 /* Prints the message and returns the exit code. The library refuses options before it asks for an
  * input; errors found later are not usage errors. */
 static int refuse(const draw_work *work, const sb_error *err)
@@ -255,10 +200,21 @@ static void report_cache(const sb_plan *plan)
             (double)stats->used / MEGABYTE, (double)plan->cache_size / MEGABYTE);
 }
 
-static int draw_all(const draw_request *request, options *parsed, const sb_model *model)
+/* Says so if data on standard input was not read: `echo PREFIX | sbeam draw -m lm.arpa` looks like
+ * a draw from the prefix. */
+static void hint_at_stdin(const draw_inputs *inputs)
 {
-    draw_work work = {.parsed = parsed, .is_jsonl = request->is_jsonl};
-    int code = choose_source(&work, parsed, model);
+    if (inputs->source == FROM_NOTHING && input_is_waiting())
+        fprintf(stderr,
+                "sbeam draw: hint: the data on standard input was not read; add '-' to draw "
+                "from each of its lines instead of the empty prefix\n");
+}
+
+static int draw_all(draw_request *request, options *parsed, const sb_model *model)
+{
+    draw_inputs *const inputs = &request->inputs;
+    draw_work work = {.inputs = inputs};
+    int code = draw_inputs_open(inputs, parsed, model);
     if (code != EXIT_FINE)
         return code;
     work.write = writers[parsed->format];
@@ -268,13 +224,11 @@ static int draw_all(const draw_request *request, options *parsed, const sb_model
                                 .term = terminal_look()};
     draw_gather_settings(&work.writer);
     const uint64_t per_input = parsed->n_temperatures * request->plan.n_draws;
-    progress_open(&work.bar, work.from == FROM_LINES       ? 0
-                             : work.from == FROM_ARGUMENTS ? per_input * (uint64_t)parsed->n_args
-                                                           : per_input);
+    progress_open(&work.bar, per_input * draw_inputs_count(inputs));
     sb_cache_stats cached = {0};
     sb_plan plan = request->plan;
     plan.cache_stats = &cached;
-    if (work.from == FROM_LINES && !request->has_batch && isatty(STDIN_FILENO))
+    if (inputs->source == FROM_LINES && !request->has_batch && isatty(STDIN_FILENO))
         plan.batch = plan.threads = 1; /* a person types, and waits for each answer */
     const sb_pipe pipe = {&work, give_input, take_result, free_input};
     sb_error err;
@@ -291,9 +245,11 @@ static int draw_all(const draw_request *request, options *parsed, const sb_model
         code = refuse(&work, work.has_failed ? &work.err : &err);
     else if (status != SB_OK)
         code = EXIT_FAILED;
+    else
+        hint_at_stdin(inputs);
     output_free(&work.writer.settings);
     output_free(&work.writer.out);
-    line_reader_close(&work.reader);
+    draw_inputs_close(inputs);
     return code;
 }
 
@@ -307,6 +263,7 @@ int cmd_draw(int argc, char **argv)
     sb_plan_default(&request.plan);
     request.bans = cli_realloc(NULL, (size_t)argc, sizeof(*request.bans));
     request.stops = cli_realloc(NULL, (size_t)argc, sizeof(*request.stops));
+    request.inputs.files = cli_realloc(NULL, (size_t)argc, sizeof(*request.inputs.files));
     options_open(&parsed, &draw_spec, argc, argv);
     while ((i = options_next(&parsed)) >= 0) {
         code = parse_own(&request, &parsed, i);
@@ -325,7 +282,7 @@ int cmd_draw(int argc, char **argv)
         goto done;
     parsed.config.ban = ban_ids;
     parsed.config.n_ban = request.n_bans;
-    parsed.config.stop = request.stops;
+    parsed.config.stop = (const char *const *)request.stops;
     parsed.config.n_stop = request.n_stops;
     request.plan.temperatures = parsed.temperatures;
     request.plan.n_temperatures = parsed.n_temperatures;
@@ -335,6 +292,9 @@ int cmd_draw(int argc, char **argv)
 done:
     sb_model_close(model);
     free(ban_ids);
+    free(request.inputs.files);
+    for (size_t s = 0; s < request.n_stops; s++)
+        free(request.stops[s]);
     free(request.stops);
     free(request.bans);
     return code;

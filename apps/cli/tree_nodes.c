@@ -43,7 +43,7 @@ static sb_status walk_open(walk *opened, const tree *grown, const sb_config *con
     };
     sb_status status = sb_session_open(&opened->session, grown->model, &room, err);
     if (status == SB_OK)
-        status = sb_session_begin(opened->session, 0, grown->input, strlen(grown->input), err);
+        status = sb_session_begin(opened->session, 0, grown->input, grown->input_size, err);
     if (status != SB_OK)
         return status;
     const sb_decoder_spec spec = {.vocab_size = info->vocab_size,

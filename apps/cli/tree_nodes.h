@@ -34,6 +34,7 @@ typedef struct tree {
     const sb_model *model;
     const sb_config *config; /* k, seed, temperature */
     const char *input;       /* the prefix, "" for none */
+    size_t input_size;
     const char *model_name;
     tree_node *nodes; /* (n_nodes), depth first, siblings by token id; owned */
     int32_t n_nodes;

@@ -20,9 +20,9 @@ static void put_title(const tree *grown, const terminal *term, output *out)
     terminal_style(term, out, "1");
     output_format(out, "sbs  k %d  T %g  seed %" PRIu64, (int)grown->config->k,
                   grown->config->temperature, grown->config->seed);
-    if (grown->input[0] != '\0') {
+    if (grown->input_size > 0) {
         output_text(out, "\ninput: ");
-        utf_put_cut(out, grown->input, strlen(grown->input), term->width - 7, term->unicode);
+        utf_put_cut(out, grown->input, grown->input_size, term->width - 7, term->unicode);
     }
     terminal_plain(term, out);
     output_char(out, '\n');
@@ -166,7 +166,7 @@ static void put_node(const tree *grown, int32_t i, output *out)
 void tree_write_jsonl(const tree *grown, output *out)
 {
     output_text(out, "{\"input\":");
-    output_json_string(out, grown->input, strlen(grown->input));
+    output_json_string(out, grown->input, grown->input_size);
     output_format(out, ",\"k\":%d,\"temperature\":", (int)grown->config->k);
     output_json_number(out, grown->config->temperature);
     output_format(out, ",\"seed\":%" PRIu64 ",\"nodes\":[", grown->config->seed);

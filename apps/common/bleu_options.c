@@ -1,4 +1,4 @@
-/* See bleu_options.h. */
+/* Reads the options of BLEU. */
 #include "common/bleu_options.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ int bleu_options_take(const char *command, int i, const char *value, sb_bleu_con
         break;
     case BLEU_VALUE:
         if (!number_parse(value, strlen(value), &config->smooth_value) || config->smooth_value < 0)
-            return cli_usage(command, "--smooth-value is a number from 0 on, not '%s'", value);
+            return cli_usage(command, "--smooth-value is a number of at least 0, not '%s'", value);
         break;
     default: break;
     }

@@ -13,10 +13,11 @@
     {"tokenize", 0, BLEU_TOKENIZERS, "how BLEU splits texts into words (default: 13a)"},           \
         {"smooth", 0, BLEU_SMOOTHINGS, "how BLEU treats counts of zero (default: exp)"},           \
     {                                                                                              \
-        "smooth-value", 0, "X", "the number of floor (default: 0.1) or add-k (default: 1)"         \
+        "smooth-value", 0, "X", "value of floor (default: 0.1) or add-k (default: 1)"              \
     }
 
-/* Takes the option number `i` of those three. Returns the exit code, after a message. */
+/* Sets what option `i` of these three, counted from 0, says. Returns EXIT_FINE, or EXIT_USAGE after
+ * a message. */
 int bleu_options_take(const char *command, int i, const char *value, sb_bleu_config *config);
 
 #endif

@@ -1,5 +1,5 @@
-/* Messages and small services of the commands. Diagnostics go to stderr in one line each, so that
- * results on stdout stay clean. */
+/* Messages and small services of the commands. Messages go to stderr, one line each; stdout holds
+ * only results. */
 #include "common/cli.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 static void say(const char *command, const char *format, va_list args)
 {
     char message[sizeof(((sb_error *)0)->message)];
-    sb_error clean; /* what a file or an argument says must not command the terminal */
+    sb_error clean; /* sb_error_set replaces control characters, which may come from a file */
     vsnprintf(message, sizeof(message), format, args);
     sb_error_set(&clean, SB_OK, "%s", message);
     if (command != NULL)
@@ -77,7 +77,7 @@ int cli_open_model(const char *command, const char *path, const char *marker, sb
     sb_error err;
     const sb_status status = sb_model_open(model, found, &err);
     free(found);
-    const char *const wish = getenv("SBEAM_MODEL"); /* easily forgotten, so it is named */
+    const char *const wish = getenv("SBEAM_MODEL"); /* easily forgotten, so messages name it */
     const bool is_wish = path == NULL && wish != NULL && *wish != '\0';
     if (status != SB_OK)
         return cli_failure(command, "%s%s", err.message, is_wish ? " (from SBEAM_MODEL)" : "");

@@ -1,4 +1,4 @@
-/* What every command needs: messages, exit codes, memory, the model and the seed. */
+/* Services that every command uses: messages, exit codes, memory, opening the model, the seed. */
 #ifndef COMMON_CLI_H
 #define COMMON_CLI_H
 
@@ -16,30 +16,32 @@
 
 enum { EXIT_FINE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-/* Each prints "sbeam COMMAND: message" on stderr and returns the exit code. `command` may be NULL.
- */
-int cli_failure(const char *command, const char *format, ...) CLI_FORMAT(2); /* EXIT_FAILED */
-int cli_usage(const char *command, const char *format, ...) CLI_FORMAT(2); /* EXIT_USAGE, a hint */
+/* Both print "sbeam COMMAND: message" on stderr in one line; if `command` is NULL, "sbeam:
+ * message". cli_failure returns EXIT_FAILED. cli_usage also names the help page and returns
+ * EXIT_USAGE. */
+int cli_failure(const char *command, const char *format, ...) CLI_FORMAT(2);
+int cli_usage(const char *command, const char *format, ...) CLI_FORMAT(2);
 
-/* The same for a message of the library's: a refused argument is wrong usage, the rest failures. */
+/* Prints an error of the library. Returns EXIT_USAGE for SB_ERR_ARGUMENT, else EXIT_FAILED. */
 int cli_error(const char *command, const sb_error *err);
 
-/* realloc that ends the program with a message when there is no memory. */
+/* Resizes `memory` to n items of `size` bytes, and at least 1 byte. Ends the program with a message
+ * if there is not enough memory, so the result is never NULL; it is the caller's to free. */
 void *cli_realloc(void *memory, size_t n, size_t size);
-/* A copy of a text in memory of that kind, the caller's to free. */
+/* Returns a copy of a text, allocated by cli_realloc; the caller's to free. */
 char *cli_copy_text(const char *text);
 
-/* Opens the model at `path`, or where that is NULL the one of model_path_find, with a marker of
- * subword pieces or NULL. Returns EXIT_FINE and *model, the caller's to close, or the exit code
- * after a message.
- */
+/* Opens the model that model_path_find(command, path) names. `marker` is that of subword pieces, or
+ * NULL. Returns EXIT_FINE and writes *model, the caller's to close; or prints a message and returns
+ * another exit code. */
 int cli_open_model(const char *command, const char *path, const char *marker, sb_model **model);
 
-/* A seed below 2^53, so that every reader of JSON keeps it exactly. Returns the exit code. */
+/* Writes a random seed below 2^53, so that every reader of JSON keeps it exactly. Returns the exit
+ * code. */
 int cli_random_seed(const char *command, uint64_t *seed);
 
-/* A whole number in min..max, nothing else. Returns the exit code, after a message that names the
- * option. */
+/* Reads `value` as a whole number from min to max, without anything before or after it. Returns
+ * EXIT_FINE and writes *n, or prints a message that names the option and returns EXIT_USAGE. */
 int cli_parse_whole(const char *command, const char *option, const char *value, uint64_t min,
                     uint64_t max, uint64_t *n);
 

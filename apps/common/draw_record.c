@@ -1,6 +1,6 @@
-/* The reader of draws. It asks for what sbeam draw always writes and checks that it is whole, since
- * a draw that was cut or edited by hand would give estimates that look right. jansson checks the
- * JSON; it refuses NaN and numbers too large for a double. */
+/* Reads draws. It requires everything that sbeam draw always writes, because estimates from a draw
+ * that was cut or edited by hand would be wrong but look right. jansson checks the JSON; it refuses
+ * NaN and numbers that are too large for a double. */
 #include "common/draw_record.h"
 
 #include <jansson.h>
@@ -42,7 +42,7 @@ static sb_status get_number(const json_t *object, const char *key, double *x, sb
     return SB_OK;
 }
 
-/* NaN where it is absent or null. */
+/* Reads a number; *x is NaN if the key is absent or null. */
 static sb_status get_number_or_null(const json_t *object, const char *key, double *x, sb_error *err)
 {
     const json_t *const value = json_object_get(object, key);
@@ -50,7 +50,7 @@ static sb_status get_number_or_null(const json_t *object, const char *key, doubl
     return value == NULL || json_is_null(value) ? SB_OK : get_number(object, key, x, err);
 }
 
-/* Unchanged where it is absent. */
+/* Reads a flag; *flag is unchanged if the key is absent. */
 static sb_status get_flag(const json_t *object, const char *key, bool *flag, sb_error *err)
 {
     const json_t *const value = json_object_get(object, key);
@@ -88,7 +88,7 @@ static sb_status get_method(const json_t *root, sb_method *method, sb_error *err
             return SB_OK;
         }
     }
-    return sb_error_set(err, SB_ERR_INPUT, "\"method\" is \"%.100s\", which is no method", name);
+    return sb_error_set(err, SB_ERR_INPUT, "\"method\" is \"%.100s\", which is not a method", name);
 }
 
 static sb_status get_sequence(const json_t *object, draw_sequence *sequence, sb_error *err)
@@ -111,7 +111,8 @@ static sb_status get_sequence(const json_t *object, draw_sequence *sequence, sb_
     return get_number_or_null(object, "g", &sequence->g, err);
 }
 
-/* Whether there may be fewer than k: all were found, or the method need not find so many. */
+/* Returns whether there may be fewer than k sequences: the model has no more, or the method may
+ * find fewer. */
 static bool may_be_short(const draw_record *record)
 {
     switch (record->method) {
@@ -153,8 +154,8 @@ static sb_status get_sequences(const json_t *root, draw_record *record, sb_error
     return SB_OK;
 }
 
-/* Whether `key`, where it is there, holds strings alone: one that is left out by mistake would give
- * the truth of another distribution. */
+/* Checks that `key`, if it is present, holds only strings: if one were skipped by mistake, the
+ * exact value would be that of another distribution. */
 static sb_status check_strings(const json_t *root, const char *key, sb_error *err)
 {
     const json_t *const array = json_object_get(root, key);
@@ -169,7 +170,8 @@ static sb_status check_strings(const json_t *root, const char *key, sb_error *er
     return sb_error_set(err, SB_ERR_INPUT, "\"%s\" is not an array of strings", key);
 }
 
-/* SBS and its reference have a threshold: null is -inf where everything was found. */
+/* Reads kappa. The methods sbs and explicit have a threshold; if they found every sequence it is
+ * -inf, written as null. */
 static sb_status get_kappa(const json_t *root, draw_record *record, sb_error *err)
 {
     const sb_status status = get_number_or_null(root, "kappa", &record->kappa, err);

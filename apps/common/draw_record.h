@@ -1,4 +1,4 @@
-/* A draw, read back from a line of `sbeam draw -f jsonl`. */
+/* Reads a draw back from a line of `sbeam draw -f jsonl`. */
 #ifndef COMMON_DRAW_RECORD_H
 #define COMMON_DRAW_RECORD_H
 
@@ -10,43 +10,45 @@
 #include "sbeam/error.h"
 
 typedef struct draw_sequence {
-    const char *text; /* (text_size), terminated; NULL where the record has none */
+    const char *text; /* (text_size), terminated; NULL if the record has none */
     size_t text_size;
     size_t n_tokens;
     double log_p;
-    double g; /* NaN where there is none */
+    double g; /* NaN if there is none */
 } draw_sequence;
 
-/* Texts belong to the record. */
+/* The record owns its texts and arrays. */
 typedef struct draw_record {
     uint64_t stream, draw;
     sb_method method;
     int32_t k;
     double temperature;
-    double strength; /* of diverse; else NaN */
-    double kappa;    /* -inf when exhausted, NaN where there is none */
+    double strength; /* of method diverse; else NaN */
+    double kappa;    /* -inf if exhausted, NaN if there is none */
     bool exhausted;
-    bool complete; /* reject: k were found; else true */
+    bool complete; /* false only if method reject gave up before it found k */
     const char *input;
     size_t input_size;
     draw_sequence *sequences; /* (n_sequences) */
     size_t n_sequences;
-    void *root; /* the parsed line, for what has no field here */
+    void *root; /* the parsed line, for the keys without a field here */
 } draw_record;
 
-/* Parses a line. Keys that are not known are left alone: a record may carry more. What is missing,
- * of the wrong type or not finite is an error that names it, with the place of the sequence. On
- * failure *record is empty. */
+/* Parses a line. Unknown keys are ignored, because a record may carry more. A key that is missing,
+ * of the wrong type or not finite is an error; the message names the key, and the sequence if it is
+ * in one. On failure *record is empty. */
 sb_status draw_record_parse(const char *line, size_t size, draw_record *record, sb_error *err);
 
-/* The setting of this name as sb_config_set takes it, or "" where the record does not carry it:
- * then it had its default. `name` is the option's, with dashes. Returns `text`. */
+/* Writes the setting of this name as sb_config_set takes it, or "" if the record does not have it,
+ * which means that it had its default. `name` is spelt as the option, with dashes: "max-len".
+ * Returns `text`. */
 const char *draw_record_setting(const draw_record *record, const char *name, char *text,
                                 size_t size);
-/* String number i of the array `key` ("ban", "stop"), or NULL past its end. The record's. */
+/* Returns string i of the array `key` ("ban", "stop"), or NULL if there is none. The record owns
+ * it. */
 const char *draw_record_item(const draw_record *record, const char *key, size_t i);
 
-/* Frees what the record owns and empties it. */
+/* Frees the memory of the record and empties it. */
 void draw_record_free(draw_record *record);
 
 #endif

@@ -1,5 +1,5 @@
-/* The parser of JSONL inputs. It is strict, because a misspelt "stream" would silently change the
- * noise of a draw. jansson checks the JSON and its UTF-8; this file checks the keys. */
+/* Parses JSONL inputs. Unknown keys are refused, because a misspelt "stream" would silently change
+ * the noise of a draw. jansson checks the JSON and its UTF-8; this file checks the keys. */
 #include "common/input_record.h"
 
 #include <jansson.h>
@@ -42,7 +42,7 @@ static sb_status copy_tokens(const json_t *value, input_record *record, sb_error
         const json_int_t id = json_integer_value(item);
         if (!json_is_integer(item) || id < 0 || id > INT32_MAX)
             return sb_error_set(err, SB_ERR_INPUT,
-                                "\"tokens\" holds something else than token ids");
+                                "\"tokens\" holds a value that is not a token id");
         record->tokens[i] = (int32_t)id;
     }
     record->n_tokens = (int32_t)n;

@@ -1,5 +1,5 @@
-/* Reading line by line with getline, which takes NUL bytes and lines of any length; the reader
- * keeps the count for messages. */
+/* Reads line by line with getline, which accepts NUL bytes and lines of any length, and counts
+ * lines for messages. */
 #include "common/line_reader.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ sb_status line_reader_open(line_reader *reader, const char *path, sb_error *err)
     const char *const name = is_stdin ? "standard input" : path;
     const size_t size = strlen(name);
     const char *end = size > LONGEST ? name + size - LONGEST : name;
-    while (end > name && ((unsigned char)*end & 0xc0) == 0x80) /* not inside of a character */
+    while (end > name && ((unsigned char)*end & 0xc0) == 0x80) /* do not start inside a character */
         end++;
     *reader = (line_reader){0};
     snprintf(reader->name, sizeof(reader->name), "%s%s", end > name ? "..." : "", end);
@@ -49,7 +49,7 @@ int line_reader_next(line_reader *reader, sb_error *err)
     if (n > 0 && reader->line[n - 1] == '\n')
         reader->line[--reader->size] = '\0';
     if (reader->number == 1 && strncmp(reader->line, "\xef\xbb\xbf", 3) == 0) {
-        reader->size -= 3; /* a byte order mark is no text */
+        reader->size -= 3; /* the byte order mark is not part of the text */
         memmove(reader->line, reader->line + 3, reader->size + 1);
     }
     return 1;

@@ -1,6 +1,7 @@
-/* The default model lies where a build leaves it, where an installation puts it, or where somebody
- * has unpacked both: all places but one are relative to the program itself, which Linux names in
- * /proc/self/exe. Elsewhere only the folder of the installation is looked at. */
+/* The default model is in the source tree of a build, in the data folder of an installation, or
+ * near a program that was unpacked together with it. All folders but the data folder are relative
+ * to the program, whose path Linux gives in /proc/self/exe; on other systems only the data folder
+ * is searched. */
 #include "common/model_path.h"
 
 #include <stdbool.h>
@@ -20,7 +21,7 @@ typedef struct places {
     size_t n;
 } places;
 
-/* Adds `folder`/`below`, unless it is there or too long to be a path. */
+/* Adds the folder `folder``below`, unless it is in the list or too long to be a path. */
 static void add_place(places *p, const char *folder, const char *below)
 {
     char *const place = p->folders[p->n];
@@ -31,7 +32,7 @@ static void add_place(places *p, const char *folder, const char *below)
     p->n += is_new;
 }
 
-/* Cuts the last name off a path; false when there is none. */
+/* Removes the last name of a path. Returns false if it has no slash. */
 static bool cut_name(char *path)
 {
     char *const slash = strrchr(path, '/');
@@ -59,7 +60,7 @@ static void gather_places(places *p)
         add_place(p, folder, "/share/sbeam");
 }
 
-/* The end of a long path, from a '/' on. */
+/* Returns the last part of a long path, from a '/' if possible; a short path is returned whole. */
 static const char *shorten(const char *path)
 {
     const size_t size = strlen(path);

@@ -1,11 +1,11 @@
-/* Where the model is when the command line names none. */
+/* Finds the model file. */
 #ifndef COMMON_MODEL_PATH_H
 #define COMMON_MODEL_PATH_H
 
-/* The file of the model: `given`, else $SBEAM_MODEL, else the default model in the first place that
- * has it: beside the program, in models/ there or one folder up, in the data folder. The caller's
- * to free. NULL after a message, which is one of wrong usage: `given` is empty, or the default
- * model is in none of these places. */
+/* Returns the path of the model: `given`; if that is NULL, $SBEAM_MODEL; if that is unset or empty,
+ * the default model in the first folder that has it: the program's, models/ in it, models/ beside
+ * it, the data folder, share/sbeam beside it. The path is the caller's to free. Returns NULL after
+ * a message of wrong usage if `given` is empty or no folder has the default model. */
 char *model_path_find(const char *command, const char *given);
 
 #endif

@@ -1,17 +1,17 @@
-/* Doubles as text, fast: a record of a small draw is mostly numbers, and printf would take longer
- * than the search.
+/* Writes doubles as text, fast: a record of a small draw is mostly numbers, and printf would take
+ * longer than the search.
  *
  * x = m * 2^(b-52) with a mantissa m of 53 bits, and x = d * 10^e with 1 <= d < 10. With p = 16 -
  * e, y = x * 10^p lies in [10^16, 10^17). For p = 0 .. 27, 5^p fits into 64 bits, so m * 5^p is a
  * product of two whole numbers; its upper 64 bits are y in fixed point, with f = 6 to 10 bits of
  * fraction, rounded down. Half the gap between x and its nearer neighbour is at least 2^-54 x,
  * which is more than 0.55 for y, so y rounded to a whole number (off by at most 0.5 + 2^-6) reads
- * back to x: that makes 17 digits. A rounding to 15 or 16 digits is taken if it is surely nearer
- * than half the gap. Both are known to one unit of the last place, and half the gap is 256 to 1024
- * units, so it is seldom in doubt.
+ * back to x: that makes 17 digits. A rounding to 15 or 16 digits is used if it is certainly nearer
+ * to x than half the gap. The distance and half the gap are known to one unit of the last place,
+ * and half the gap is 256 to 1024 units, so this is seldom uncertain.
  *
- * Where it is, and for magnitudes outside 1e-11 .. 1e17, snprintf and strtod do the same work
- * slowly. */
+ * If it is uncertain, and for magnitudes outside 1e-11 .. 1e17, snprintf and strtod do the same
+ * work slowly. */
 #include "common/number.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ enum { N_DIGITS = 17, MAX_POWER = 27 };
 
 static const int64_t TEN_TO_17 = INT64_C(100000000000000000);
 
-/* 5^p shifted up until its highest bit is set, and by how much. */
+/* 5^p shifted left until its highest bit is set, and the number of bits it was shifted by. */
 static const struct {
     uint64_t value;
     int shift;
@@ -56,7 +56,7 @@ static char *put_pair(char *end, uint32_t pair)
     return end - 2;
 }
 
-/* Writes exactly n digits of the value, leading zeros included. */
+/* Writes the value with exactly n digits, including leading zeros. */
 static void put_digits(char *text, int n, uint64_t value)
 {
     char *end = text + n;
@@ -88,7 +88,7 @@ size_t number_format_unsigned(char *text, uint64_t n)
     return (size_t)n_digits;
 }
 
-/* Lays out digits[0..n) * 10^(e+1-n), that is d.ddd * 10^e, as %g would. */
+/* Writes digits[0..n) * 10^(e+1-n), that is d.ddd * 10^e, as %g would. Returns the length. */
 static size_t lay_out(char *text, const char *digits, int n, int e)
 {
     char *p = text;
@@ -133,7 +133,7 @@ static size_t format_slowly(char *text, double x)
     return (size_t)snprintf(text, NUMBER_SIZE, "%.*g", N_DIGITS, x);
 }
 
-/* The upper half of a product of 128 bits. */
+/* Returns the upper 64 bits of the product of 128 bits. */
 static uint64_t multiply_high(uint64_t a, uint64_t b)
 {
     const uint64_t a0 = a & UINT32_MAX, a1 = a >> 32, b0 = b & UINT32_MAX, b1 = b >> 32;
@@ -141,7 +141,7 @@ static uint64_t multiply_high(uint64_t a, uint64_t b)
     return a1 * b1 + (middle >> 32) + (other >> 32);
 }
 
-/* x > 0 and finite. Returns the length, or 0 where this cannot be sure. */
+/* Writes x, which is finite and above 0. Returns the length, or 0 if the fast way is uncertain. */
 static size_t format_quickly(char *text, double x)
 {
     uint64_t bits;
@@ -160,7 +160,8 @@ static size_t format_quickly(char *text, double x)
         if ((int64_t)(y >> f) < TEN_TO_17)
             break;
     }
-    /* Half a unit of the mantissa, in units of y; a power of two has its nearer neighbour below. */
+    /* Half a unit of the mantissa, in units of y. Below a power of two the neighbour is twice as
+     * near. */
     const int64_t gap = (int64_t)(powers_of_5[16 - e].value >> (fraction == 0 ? 55 : 54));
     int64_t n = (int64_t)((y + (UINT64_C(1) << (f - 1))) >> f);
     for (int64_t unit = 100; unit > 1; unit /= 10) {

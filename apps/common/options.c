@@ -1,14 +1,16 @@
-/* A table-driven parser of GNU-style options: --name=value, --name value, -k5, -k 5.
+/* Parses GNU-style options from tables: --name=value, --name value, -k5, -k 5.
  *
- * Three tables are searched in turn: the command's own, that of commands with a model, and the
- * library's settings. Abbreviated long options are not accepted: a script that relies on them
- * breaks when an option is added. */
+ * Tables are searched in this order: the command's own options, those of commands with a model,
+ * those of all commands, and the library's settings. Abbreviated long options are refused, because
+ * a script that uses one would break when an option with the same beginning is added. */
 #include "common/options.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/cli.h"
+#include "common/suggest.h"
 
 enum { MODEL_FILE, MODEL_PRETOKENIZED, MODEL_MARKER, MODEL_THREADS };
 
@@ -18,16 +20,16 @@ const option options_of_models[] = {
          "the model (default: $SBEAM_MODEL, then the English-French model that comes with sbeam)"},
     [MODEL_PRETOKENIZED] =
         {"pretokenized", 0, NULL,
-         "inputs and outputs are the model's tokens, separated by spaces, as those "
-         "of tree, chain and ARPA models always are"},
+         "inputs and outputs are the model's tokens, separated by spaces, as those of "
+         "tree, chain and ARPA models always are"},
     [MODEL_MARKER] = {"bpe-marker", 0, "S", "join output pieces that end in S: \"mam@@ mal\""},
-    [MODEL_THREADS] = {"threads", 0, "N", "threads to work with, 1 to 1024 (default: 1)"},
+    [MODEL_THREADS] = {"threads", 0, "N", "number of threads, 1 to 1024 (default: 1)"},
     {0},
 };
 
 static const option common_options[] = {
-    {"format", 'f', "FORMAT", "form of the output"},
-    {"help", 'h', NULL, "this page"},
+    {"format", 'f', "FORMAT", "format of the output"},
+    {"help", 'h', NULL, "print this page"},
     {0},
 };
 
@@ -44,13 +46,13 @@ typedef enum found_where {
     FOUND_SETTING
 } found_where;
 
-/* An option that was found in one of the tables. */
+/* An option as it was written, and its entry in one of the tables. */
 typedef struct found_option {
     found_where where;
-    int place;
+    int place; /* index in that table */
     bool takes_value;
     const char *metavar;
-    char shown[64]; /* as it was written, with its dashes */
+    char shown[64]; /* with its dashes */
 } found_option;
 
 char options_letter(const sb_option *setting)
@@ -97,7 +99,7 @@ static int find_in(const option *table, const char *long_name, char short_name)
     return -1;
 }
 
-/* Looks for --long_name, or for -short_name where long_name is NULL. */
+/* Looks for --long_name, or for -short_name if long_name is NULL. */
 static found_option find_option(const option_spec *spec, const char *long_name, char short_name)
 {
     const struct {
@@ -143,13 +145,58 @@ void options_open(options *parsed, const option_spec *spec, int argc, char **arg
     sb_config_default(&parsed->config);
 }
 
+/* Finds the long option that is closest to `word`, which has no dashes. Writes it to `buffer` and
+ * returns it, or returns NULL if none is close. */
+static const char *suggest_option(const option_spec *spec, const char *word, char *buffer,
+                                  size_t size)
+{
+    const option *const tables[] = {spec->own, spec->takes_model ? options_of_models : NULL,
+                                    common_options};
+    char spelt[MAX_SETTINGS][64];
+    suggestion closest = {.word = word};
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        for (const option *o = tables[i]; o != NULL && o->name != NULL; o++)
+            suggest_offer(&closest, o->name);
+    const sb_option *setting;
+    for (size_t i = 0; (setting = sb_config_option(i)) != NULL && i < MAX_SETTINGS; i++)
+        if (spec->takes != NULL && spec->takes(setting))
+            suggest_offer(&closest, options_spell(setting, spelt[i], sizeof(spelt[i])));
+    if (closest.best == NULL)
+        return NULL;
+    snprintf(buffer, size, "%s", closest.best);
+    return buffer;
+}
+
+/* Reports an unknown option, written `shown`, with the option that was probably meant. Returns the
+ * exit code. */
+static int refuse_unknown(const options *parsed, const char *shown)
+{
+    const option_spec *const spec = parsed->spec;
+    const char *name = NULL;
+    const char *const advice = suggest_for_habit(shown, &name);
+    if (advice != NULL && (name == NULL || find_option(spec, name, 0).where != FOUND_NONE))
+        return cli_usage(spec->command, "unknown option '%s': %s", shown, advice);
+    const bool is_long = shown[1] == '-';
+    const char *const word = parsed->argv[parsed->next - 1]; /* such as "-seed" for -s */
+    char meant[64];
+    if (is_long && suggest_option(spec, shown + 2, meant, sizeof(meant)) != NULL)
+        return cli_usage(spec->command, "unknown option '%s'; did you mean '--%s'?", shown, meant);
+    if (!is_long && find_option(spec, word + 1, 0).where != FOUND_NONE)
+        return cli_usage(spec->command, "unknown option '%s'; did you mean '-%s'?", shown, word);
+    const char other = (char)(isupper((unsigned char)shown[1]) ? tolower((unsigned char)shown[1])
+                                                               : toupper((unsigned char)shown[1]));
+    if (!is_long && find_option(spec, NULL, other).where != FOUND_NONE)
+        return cli_usage(spec->command, "unknown option '%s'; did you mean '-%c'?", shown, other);
+    return cli_usage(spec->command, "unknown option '%s'", shown);
+}
+
 static int stop(options *parsed, int exit_code)
 {
     parsed->exit_code = exit_code;
     return OPTIONS_STOP;
 }
 
-/* Temperatures come as a list, each of them checked by the library. */
+/* Reads a list of temperatures, separated by commas. The library checks each one. */
 static sb_status set_temperatures(options *parsed, const char *list, sb_error *err)
 {
     parsed->n_temperatures = 0;
@@ -157,7 +204,10 @@ static sb_status set_temperatures(options *parsed, const char *list, sb_error *e
         const size_t n = strcspn(item, ",");
         char text[64];
         if (n >= sizeof(text) || parsed->n_temperatures == MAX_TEMPERATURES) {
-            sb_error_set(err, SB_ERR_ARGUMENT, "the list of temperatures is too long");
+            sb_error_set(
+                err, SB_ERR_ARGUMENT,
+                "the list of temperatures has more than %d, or one of more than 63 characters",
+                MAX_TEMPERATURES);
             return SB_ERR_ARGUMENT;
         }
         memcpy(text, item, n);
@@ -172,6 +222,16 @@ static sb_status set_temperatures(options *parsed, const char *list, sb_error *e
     }
 }
 
+/* Writes "; did you mean 'jsonl'?" if one of the choices "text|jsonl" is close to the value, else
+ * "". */
+static void advise(const char *value, const char *choices, char *advice, size_t size)
+{
+    char meant[64];
+    advice[0] = '\0';
+    if (suggest_choice(value, choices, meant, sizeof(meant)) != NULL)
+        snprintf(advice, size, "; did you mean '%s'?", meant);
+}
+
 static bool apply_setting(options *parsed, int place)
 {
     const sb_option *const setting = sb_config_option((size_t)place);
@@ -183,9 +243,13 @@ static bool apply_setting(options *parsed, int place)
     const sb_status status = strcmp(setting->name, "temperature") == 0
                                  ? set_temperatures(parsed, value, &err)
                                  : sb_config_set(&parsed->config, setting->name, value, &err);
-    if (status != SB_OK)
-        parsed->exit_code = cli_usage(parsed->spec->command, "%s", err.message);
-    return status == SB_OK;
+    if (status == SB_OK)
+        return true;
+    char advice[96] = "";
+    if (setting->metavar != NULL && strchr(setting->metavar, '|') != NULL)
+        advise(value, setting->metavar, advice, sizeof(advice));
+    parsed->exit_code = cli_usage(parsed->spec->command, "%s%s", err.message, advice);
+    return false;
 }
 
 static bool apply_model_option(options *parsed, int place)
@@ -196,7 +260,8 @@ static bool apply_model_option(options *parsed, int place)
     case MODEL_PRETOKENIZED: parsed->pretokenized = true; break;
     case MODEL_MARKER:
         if (*parsed->value == '\0') {
-            parsed->exit_code = cli_usage(parsed->spec->command, "--bpe-marker is empty");
+            parsed->exit_code =
+                cli_usage(parsed->spec->command, "--bpe-marker needs a marker such as @@, not ''");
             return false;
         }
         parsed->marker = parsed->value;
@@ -214,14 +279,18 @@ static bool apply_model_option(options *parsed, int place)
 static bool apply_format(options *parsed)
 {
     parsed->format = options_find_word(parsed->spec->formats, parsed->value);
-    if (parsed->format < 0)
-        parsed->exit_code = cli_usage(parsed->spec->command, "unknown format '%s': it is one of %s",
-                                      parsed->value, parsed->spec->formats);
-    return parsed->format >= 0;
+    if (parsed->format >= 0)
+        return true;
+    char advice[96];
+    advise(parsed->value, parsed->spec->formats, advice, sizeof(advice));
+    parsed->exit_code = cli_usage(parsed->spec->command, "format is '%s'; expected %s%s",
+                                  parsed->value, parsed->spec->formats, advice);
+    return false;
 }
 
-/* The next option as it is written; its value, if it has one attached, goes to parsed->value.
- * FOUND_NONE with an empty `shown` is the end of the command line. */
+/* Reads the next option and moves arguments that precede it. Sets parsed->value if a value is
+ * attached to the option, as in --k=5 or -k5, else to NULL. At the end of the command line `where`
+ * is FOUND_NONE and `shown` is empty. */
 static found_option read_option(options *parsed)
 {
     found_option found = {.where = FOUND_NONE};
@@ -263,9 +332,10 @@ int options_next(options *parsed)
         if (found.where == FOUND_NONE && found.shown[0] == '\0')
             return OPTIONS_END;
         if (found.where == FOUND_NONE)
-            return stop(parsed, cli_usage(command, "unknown option '%s'", found.shown));
+            return stop(parsed, refuse_unknown(parsed, found.shown));
         if (!found.takes_value && parsed->value != NULL)
-            return stop(parsed, cli_usage(command, "option '%s' takes no value", found.shown));
+            return stop(parsed, cli_usage(command, "option '%s' takes no value; found '%s'",
+                                          found.shown, parsed->value));
         if (found.takes_value && parsed->value == NULL) {
             if (parsed->next >= parsed->argc)
                 return stop(parsed, cli_usage(command, "option '%s' needs a value: %s", found.shown,
@@ -325,7 +395,8 @@ int options_check(options *parsed)
     for (size_t i = 0; (setting = sb_config_option(i)) != NULL && i < MAX_SETTINGS; i++) {
         if (!parsed->given[i] || (setting->methods & 1u << parsed->config.method) != 0)
             continue;
-        /* The library says why, where an option would break what the method promises. */
+        /* If the option would break a promise of the method, the message of the library says why.
+         */
         sb_error why;
         if (sb_config_check(&parsed->config, &why) != SB_OK && strstr(why.message, " refuses "))
             return cli_usage(command, "%s", why.message);

@@ -1,16 +1,16 @@
-/* The command line of one command.
+/* Parses the command line of one command.
  *
  *     options parsed;
  *     options_open(&parsed, &spec, argc, argv);
  *     while ((i = options_next(&parsed)) >= 0)
  *         ... spec.own[i] was given, with parsed.value ...
  *     if (i != OPTIONS_END)
- *         return parsed.exit_code;                   --help was answered, or an error reported
+ *         return parsed.exit_code;                   --help was printed, or an error
  *     status = options_check(&parsed);
  *
- * Options may follow arguments and "--" ends them. What the commands share is handled here: --help,
- * -f, the options of commands that open a model, and the library's own settings, which come from
- * the table of sb_config_option and are spelled out nowhere else. */
+ * Options may follow arguments; "--" ends them. This file handles the options that commands share:
+ * --help, -f, the options of commands that open a model, and the library's settings. The settings
+ * come from the table of sb_config_option; no other table lists them. */
 #ifndef COMMON_OPTIONS_H
 #define COMMON_OPTIONS_H
 
@@ -24,19 +24,19 @@
 typedef struct option {
     const char *name;    /* the long form, without dashes */
     char letter;         /* the short form, or 0 */
-    const char *metavar; /* what its value is called; NULL: it takes none */
+    const char *metavar; /* name of its value in the help; NULL: it takes no value */
     const char *help;    /* one phrase */
 } option;
 
 typedef struct option_spec {
     const char *command;
-    const char *synopsis;       /* what follows "sbeam COMMAND" */
-    const char *about;          /* a paragraph or more */
-    const char *formats;        /* of -f, the first the default: "text|jsonl" */
-    const char *format_default; /* what the help says of it; NULL: the first */
-    const option *own;          /* ended by an entry without name */
-    bool takes_model;           /* -m, --pretokenized, --bpe-marker, --threads */
-    /* Which of the library's settings it takes; NULL: none. */
+    const char *synopsis;       /* follows "sbeam COMMAND" in the help */
+    const char *about;          /* one paragraph or more */
+    const char *formats;        /* values of -f, the default first: "text|jsonl" */
+    const char *format_default; /* the default as the help states it; NULL: the first of formats */
+    const option *own;          /* the command's own options; ends with an entry without a name */
+    bool takes_model;           /* it takes -m, --pretokenized, --bpe-marker, --threads */
+    /* Returns whether the command takes this setting of the library. NULL: it takes none. */
     bool (*takes)(const sb_option *setting);
 } option_spec;
 
@@ -46,13 +46,13 @@ typedef struct options {
     const option_spec *spec;
     char **argv;
     int argc, next;
-    const char *letters; /* what is left of a cluster such as -xk5 */
-    bool ended;
-    bool given[MAX_SETTINGS]; /* by place in the library's table */
-    /* What the command line says. */
-    const char *value;  /* of the option that options_next returned */
-    int n_args;         /* arguments, gathered in argv[1 .. n_args] */
-    int format;         /* place in spec->formats */
+    const char *letters;      /* the unread rest of a cluster such as -xk5, or NULL */
+    bool ended;               /* "--" was read */
+    bool given[MAX_SETTINGS]; /* whether setting i of the library's table was given */
+    /* The result. */
+    const char *value;  /* value of the option that options_next returned */
+    int n_args;         /* number of arguments so far; they are moved to argv[1 .. n_args] */
+    int format;         /* index in spec->formats */
     const char *model;  /* -m, or NULL */
     const char *marker; /* --bpe-marker, or NULL */
     bool pretokenized;
@@ -64,42 +64,45 @@ typedef struct options {
     int exit_code; /* after OPTIONS_STOP */
 } options;
 
+/* Starts with the words argv[1 .. argc - 1], which must outlive *parsed. */
 void options_open(options *parsed, const option_spec *spec, int argc, char **argv);
 
-/* The place in spec->own of the next option, OPTIONS_END, or OPTIONS_STOP. */
+/* Reads up to the next of the command's own options. Returns its index in spec->own, OPTIONS_END at
+ * the end of the command line, or OPTIONS_STOP if the command must return parsed->exit_code. */
 int options_next(options *parsed);
 
-/* Checks the settings together: their ranges, and that none was given that the method refuses.
- * Picks a random seed where none was given. Returns the exit code. */
+/* Checks the settings together: their ranges, and that the method takes each one that was given.
+ * Chooses a random seed if none was given. Returns the exit code, after a message if it is not
+ * EXIT_FINE. */
 int options_check(options *parsed);
 
-/* For option_spec.takes: max-len alone. */
+/* For option_spec.takes: returns true only for max-len. */
 bool options_takes_max_len(const sb_option *setting);
 
-/* Whether the setting of this name was given. */
+/* Returns whether the setting of this name was given. */
 bool options_has(const options *parsed, const char *name);
 
-/* A setting as the command line spells it, without dashes: a flag that is on by default is
- * "no-NAME". Returns `buffer`. */
+/* Writes the name of a setting as the command line spells it, without dashes: a flag that is on by
+ * default is "no-NAME". Returns `buffer`. */
 const char *options_spell(const sb_option *setting, char *buffer, size_t size);
 
-/* The short form of a setting, or 0. */
+/* Returns the letter of the short form of a setting, or 0 if it has none. */
 char options_letter(const sb_option *setting);
 
-/* Writes "beam, diverse", the methods of a mask. Returns whether they are all there are. */
+/* Writes the methods of a mask, such as "beam, diverse". Returns whether these are all methods. */
 bool options_list_methods(unsigned mask, char *text, size_t size);
 
-/* Place of `word` among "one|two|three", or -1. */
+/* Returns the index of `word` in "one|two|three", or -1. */
 int options_find_word(const char *words, const char *word);
 
-/* The options that every command with a model takes, ended by an entry without name. */
+/* The options of every command with a model; ends with an entry without a name. */
 extern const option options_of_models[];
 
 /* Prints the help page of a command. Returns the exit code. */
 int options_help(const option_spec *spec);
 
-/* Opens the model that the options of models describe. Returns EXIT_FINE and *model, the caller's
- * to close, or the exit code after a message. */
+/* Opens the model as -m, --bpe-marker and --pretokenized say. Returns EXIT_FINE and writes *model,
+ * the caller's to close; or prints a message and returns another exit code. */
 int options_open_model(const options *parsed, sb_model **model);
 
 #endif

@@ -1,5 +1,4 @@
-/* Help pages, generated from the same tables that the parser reads, so that they cannot disagree.
- */
+/* Writes the help pages from the tables that the parser reads, so that the two cannot disagree. */
 #include "common/options.h"
 
 #include <stdio.h>
@@ -11,8 +10,8 @@
 
 enum { PAGE_WIDTH = 80, HELP_COLUMN = 30 };
 
-/* Writes n bytes at `column`, on a new line with an indent where they do not fit. Returns the
- * column where they end. */
+/* Writes n bytes at `column`, or on a new line after `indent` spaces if they do not fit. Returns
+ * the column after them. */
 static size_t put_piece(output *out, const char *text, size_t n, size_t column, size_t indent)
 {
     if (column + n > PAGE_WIDTH && column > indent) {
@@ -24,7 +23,7 @@ static size_t put_piece(output *out, const char *text, size_t n, size_t column, 
     return column + n;
 }
 
-/* Writes words from column `column` on, wrapped with an indent. */
+/* Writes words from `column` on. Further lines begin with `indent` spaces. */
 static void put_wrapped(output *out, const char *text, size_t column, size_t indent)
 {
     while (*text != '\0') {
@@ -41,8 +40,8 @@ static void put_wrapped(output *out, const char *text, size_t column, size_t ind
     output_char(out, '\n');
 }
 
-/* Writes "a|b|c" from column `column` on, broken after a bar where it is too long. Returns the
- * column where it ends. */
+/* Writes "a|b|c" from `column` on, broken after a bar if it is too long for the line. Returns the
+ * column after it. */
 static size_t put_metavar(output *out, const char *text, size_t column)
 {
     const size_t indent = column;
@@ -79,8 +78,8 @@ static void put_options(output *out, const option *table)
         put_entry(out, table->letter, table->name, table->metavar, table->help);
 }
 
-/* "1 to 10000000; ", "above 0; ", "0 to 1, the former excluded; "; empty where anything goes. A
- * real bound of 1e300 is none, and neither is the largest whole number that there is. */
+/* Writes the range of a setting: "1 to 10000000; ", "at least 0; ", "above 0 and at most 1; ", or
+ * "" if it has no bounds. Real bounds of 1e300 and whole bounds of 1e18 or more mean "no bound". */
 static void describe_range(const sb_option *setting, char *text, size_t size)
 {
     const bool is_whole = setting->type == SB_OPTION_INT;
@@ -97,16 +96,17 @@ static void describe_range(const sb_option *setting, char *text, size_t size)
         snprintf(max, sizeof(max), "%g", setting->max);
     }
     text[0] = '\0';
-    if (has_min && has_max)
-        snprintf(text, size, "%s to %s%s; ", min, max,
-                 setting->open_min ? ", the former excluded" : "");
+    if (has_min && has_max && setting->open_min)
+        snprintf(text, size, "above %s and at most %s; ", min, max);
+    else if (has_min && has_max)
+        snprintf(text, size, "%s to %s; ", min, max);
     else if (has_min)
         snprintf(text, size, "%s %s; ", setting->open_min ? "above" : "at least", min);
     else if (has_max)
         snprintf(text, size, "at most %s; ", max);
 }
 
-/* The help of one of the library's settings: its phrase, then methods, range and default. */
+/* Writes the help of a setting: its phrase, then the methods that take it, range and default. */
 static void put_setting(output *out, const sb_option *setting)
 {
     char spelt[64], range[128], methods[128], help[640];
@@ -153,11 +153,11 @@ int options_help(const option_spec *spec)
     }
     char help[128];
     const char *const first = spec->format_default != NULL ? spec->format_default : spec->formats;
-    snprintf(help, sizeof(help), "form of the output (default: %.*s)", (int)strcspn(first, "|"),
+    snprintf(help, sizeof(help), "format of the output (default: %.*s)", (int)strcspn(first, "|"),
              first);
     output_text(&out, "\nGeneral:\n");
     put_entry(&out, 'f', "format", spec->formats, help);
-    put_entry(&out, 'h', "help", NULL, "this page");
+    put_entry(&out, 'h', "help", NULL, "print this page");
     const bool written = output_flush(&out);
     output_free(&out);
     return written ? EXIT_FINE : EXIT_FAILED;

@@ -1,5 +1,5 @@
-/* Output gathered in a buffer of our own: stdio's locking and printf would cost more than a small
- * draw. Every write is checked, so that a full disk is never taken for success. */
+/* Gathers output in its own buffer, because the locking of stdio and printf would take longer than
+ * a small draw. Every write is checked, so that a full disk is reported. */
 #include "common/output.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ void output_format(output *out, const char *format, ...)
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    char text[256]; /* enough but for fields as wide as a wide terminal */
+    char text[256]; /* enough, except for fields as wide as a wide terminal */
     const int n = vsnprintf(text, sizeof(text), format, args);
     if (n >= (int)sizeof(text)) {
         vsnprintf(output_reserve(out, (size_t)n + 1), (size_t)n + 1, format, again);
@@ -98,7 +98,7 @@ void output_field(output *out, const char *text, size_t size)
     }
 }
 
-/* Writes the escape of a character that JSON does not take as it is. */
+/* Writes the escape of a character that a JSON string cannot hold. Returns the end. */
 static char *put_escape(char *p, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
@@ -120,7 +120,7 @@ static char *put_escape(char *p, unsigned char c)
 
 void output_json_string(output *out, const char *text, size_t size)
 {
-    /* The longest a byte can become is \u00XX: six bytes. */
+    /* A byte becomes at most six bytes: \u00XX. */
     if (size > (SIZE_MAX - 2) / 6)
         size = (SIZE_MAX - 2) / 6;
     char *p = output_reserve(out, 6 * size + 2);
@@ -201,7 +201,7 @@ bool output_flush(output *out)
     while (done < out->size) {
         const ssize_t n = write(STDOUT_FILENO, out->data + done, out->size - done);
         if (n < 0 && errno != EINTR) {
-            if (errno != EPIPE) /* a reader that has seen enough is no failure to talk about */
+            if (errno != EPIPE) /* a reader that closed the pipe had enough: no message */
                 cli_failure(NULL, "cannot write standard output: %s", strerror(errno));
             out->size = 0;
             return false;
@@ -225,7 +225,7 @@ bool output_finish(void)
     const bool written = fflush(stdout) == 0 && !ferror(stdout);
     if (!written || close(STDOUT_FILENO) != 0) {
         if (written && errno == EBADF)
-            return true; /* started without a standard output, and nothing was written to it */
+            return true; /* there was no standard output from the start, and nothing to write */
         cli_failure(NULL, "cannot write standard output: %s", strerror(errno));
         return false;
     }

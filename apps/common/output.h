@@ -1,8 +1,8 @@
-/* Bytes for standard output, and JSON in them.
+/* Gathers bytes for standard output, and writes JSON.
  *
- * A buffer is filled by the functions below; output_flush writes it out and is the only place where
- * writing can fail. JSON functions write values; output_key writes `"key":` after a comma where one
- * is due. */
+ * The functions below append to a buffer. Only output_flush and output_flush_some write it to
+ * standard output, so only they can fail. The JSON functions append values; output_key appends
+ * `"key":`, after a comma unless it is the first key of its object. */
 #ifndef COMMON_OUTPUT_H
 #define COMMON_OUTPUT_H
 
@@ -11,20 +11,21 @@
 #include <stdint.h>
 
 typedef struct output {
-    char *data; /* (capacity), size of them in use; owned */
+    char *data; /* (capacity), of which the first `size` bytes are in use; owned */
     size_t size, capacity;
-    size_t flush_size; /* of output_flush_some; 0: not decided yet */
+    size_t flush_size; /* output_flush_some writes from this size on; 0: not decided yet */
 } output;
 
-/* Starts empty: output out = {0}; */
+/* An empty buffer is `output out = {0};`. Frees it and makes it empty. */
 void output_free(output *out);
 
-/* Room for n more bytes. */
+/* Makes room for n more bytes and returns where they begin. The caller writes them and adds their
+ * number to `size`. */
 char *output_reserve(output *out, size_t n);
 void output_bytes(output *out, const char *bytes, size_t n);
 void output_text(output *out, const char *text);
 void output_char(output *out, char c);
-/* n times the text. */
+/* Appends the text n times. */
 void output_repeat(output *out, const char *text, size_t n);
 void output_format(output *out, const char *format, ...)
 #if defined(__GNUC__)
@@ -32,15 +33,15 @@ void output_format(output *out, const char *format, ...)
 #endif
     ;
 
-/* A number that reads back to the same double; not finite: "nan", "inf", "-inf". */
+/* Appends a number that reads back to the same double, or "nan", "inf", "-inf". */
 void output_number(output *out, double x);
 void output_unsigned(output *out, uint64_t n);
 
-/* Text with tab, newline, carriage return and backslash as \t \n \r \\, for a field of a table. */
+/* Appends a field of a table: tab, newline, carriage return and backslash become \t \n \r \\. */
 void output_field(output *out, const char *text, size_t size);
 
-/* JSON. */
-void output_json_string(output *out, const char *text, size_t size); /* bad UTF-8: U+FFFD */
+/* Append JSON values and keys. */
+void output_json_string(output *out, const char *text, size_t size); /* invalid UTF-8: U+FFFD */
 void output_json_number(output *out, double x);                      /* not finite: null */
 void output_json_bool(output *out, bool value);
 void output_json_tokens(output *out, const int32_t *tokens, int32_t n);
@@ -49,10 +50,11 @@ void output_key_number(output *out, const char *key, double x);
 
 /* Writes the buffer to standard output and empties it. Returns false after a message. */
 bool output_flush(output *out);
-/* The same once 64 KiB have gathered, or at once where standard output is a terminal. */
+/* Does the same, but only if the buffer holds 64 KiB or more, or if standard output is a
+ * terminal. */
 bool output_flush_some(output *out);
 
-/* Flushes stdio and closes standard output, the last moment at which a full disk may be reported.
+/* Flushes stdio and closes standard output, because some file systems report a full disk only then.
  * Returns false after a message. */
 bool output_finish(void);
 

@@ -1,6 +1,5 @@
-/* References are read whole. The bytes of all files lie in one pool; an alternative is first noted
- * as a place in it, because the pool moves as it grows, and in the end the texts are put in the
- * order of their segments. */
+/* Reads all references into memory. The bytes of all files are in one pool. While it grows it may
+ * move, so a reference is first kept as an offset; at the end the texts are sorted by segment. */
 #include "common/reference_file.h"
 
 #include <inttypes.h>
@@ -25,11 +24,11 @@ struct reference_set {
     size_t n_files;
     char *pool;
     size_t pool_size, pool_capacity;
-    found_text *found; /* (n_found), file after file; gone once open */
+    found_text *found; /* (n_found), file after file; NULL once open */
     size_t n_found, found_capacity;
-    uint64_t n_segments; /* lines of the longest file */
+    uint64_t n_segments; /* number of lines of the longest file */
     sb_text *texts;      /* (n_found), segment after segment */
-    size_t *first;       /* (n_segments + 1) place in texts */
+    size_t *first;       /* (n_segments + 1) index in texts of the first one of a segment */
 };
 
 void reference_set_close(reference_set *set)
@@ -44,7 +43,8 @@ void reference_set_close(reference_set *set)
     free(set);
 }
 
-/* Blanks alone are nothing; a file with CRLF has one at the end of each line. */
+/* Returns whether a text holds only spaces and carriage returns; in a file with CRLF every line
+ * ends in one. */
 static bool is_empty(const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -96,7 +96,7 @@ static sb_status read_file(reference_set *set, const char *path, reference_sourc
     return more < 0 ? err->status : SB_OK;
 }
 
-/* Puts the texts in the order of their segments, by counting. */
+/* Sorts the texts by segment, by counting. */
 static void sort_texts(reference_set *set)
 {
     const size_t n = (size_t)set->n_segments;
@@ -107,7 +107,7 @@ static void sort_texts(reference_set *set)
         set->first[set->found[i].segment + 2]++;
     for (size_t i = 2; i < n + 2; i++)
         set->first[i] += set->first[i - 1];
-    /* first[s + 1] runs through the places of segment s, and ends as the start of the next. */
+    /* first[s + 1] counts up from the first index of segment s to that of segment s + 1. */
     for (size_t i = 0; i < set->n_found; i++) {
         const found_text *const found = &set->found[i];
         set->texts[set->first[found->segment + 1]++] =
@@ -160,7 +160,7 @@ sb_status reference_set_get(const reference_set *set, uint64_t segment, const sb
     if (first == end)
         return sb_error_set(err, SB_ERR_INPUT, "%s:%" PRIu64 ": there is no reference%s",
                             set->files[0].name, segment + 1,
-                            set->n_files > 1 ? ", nor in the files beside it" : "");
+                            set->n_files > 1 ? ", and none in the other files" : "");
     *texts = set->texts + first;
     *n = end - first;
     return SB_OK;

@@ -1,5 +1,5 @@
-/* Terminal width, colour, bars and progress. Everything here is decoration: none of it changes what
- * is printed into a file or a pipe, apart from the width, which COLUMNS may set. */
+/* Terminal width, colour, bars and progress. In a file or a pipe there is no colour and no
+ * progress, and the width is that of COLUMNS, or 80. */
 #include "common/terminal.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What the terminal can do, and a progress bar on it. */
+/* Finds out what the terminal can do, and shows progress on it. */
 #ifndef COMMON_TERMINAL_H
 #define COMMON_TERMINAL_H
 
@@ -14,28 +14,29 @@ typedef struct terminal {
     bool colour;
 } terminal;
 
-/* Looks at standard output and the environment (COLUMNS, LC_ALL, LC_CTYPE, LANG, NO_COLOR, TERM).
- */
+/* Describes standard output, from the terminal and the environment (COLUMNS, LC_ALL, LC_CTYPE,
+ * LANG, NO_COLOR, TERM). */
 terminal terminal_look(void);
 
-/* The styles of the text formats: "1" bold, "2" dim, "36" cyan. Nothing without colour. */
+/* Begin and end a style of the text formats: "1" bold, "2" dim, "36" cyan. Do nothing without
+ * colour. */
 void terminal_style(const terminal *term, output *out, const char *style);
 void terminal_plain(const terminal *term, output *out);
 
-/* A horizontal bar of `share` (0 .. 1) of `width` columns, to an eighth of a column; padded with
- * spaces to its width. A share above zero is never quite empty. */
+/* Appends a horizontal bar that fills `share` (0 .. 1) of `width` columns, to an eighth of a column
+ * with Unicode, then spaces up to `width`. A share above zero fills at least the smallest part. */
 void terminal_bar(const terminal *term, output *out, double share, size_t width);
 
-/* Progress on stderr. It shows only if stderr is a terminal, standard output is not (there the
- * results are progress enough), and a second has passed. */
+/* Shows progress on stderr, if stderr is a terminal, standard output is not a terminal (there the
+ * results show the progress), and a second has passed. */
 typedef struct progress {
     bool is_on, is_shown;
-    uint64_t done, total; /* total 0: not known */
+    uint64_t done, total; /* number of draws; total 0: not known */
     double start, last;   /* seconds */
 } progress;
 
 void progress_open(progress *bar, uint64_t total);
 void progress_step(progress *bar);
-void progress_close(progress *bar); /* wipes it */
+void progress_close(progress *bar); /* removes it from the screen */
 
 #endif

@@ -1,9 +1,10 @@
 /* UTF-8 and display width.
  *
- * Widths are those of terminals: 0 for combining marks, joiners and variation selectors, 2 for East
- * Asian wide and full-width characters and for emoji, else 1. The tables hold blocks, not single
- * characters: enough to keep tables aligned. Numbers elsewhere rely on the C locale, so setlocale
- * is never called; the names in the environment say whether the terminal takes Unicode. */
+ * A character takes 0 columns if it is a combining mark, a joiner or a variation selector, 2 if it
+ * is an East Asian wide or full-width character or an emoji, else 1. The tables hold blocks, not
+ * single characters; that is enough to keep tables aligned. Numbers are read and written in the C
+ * locale, so setlocale is never called; the environment variables say whether the terminal shows
+ * Unicode. */
 #include "common/utf.h"
 
 #include <stdio.h>
@@ -91,10 +92,10 @@ size_t utf_cut(const char *text, size_t n)
     return end;
 }
 
-/* One character as it is shown: its bytes in `shown` and the columns it takes. */
+/* One character as it is shown: its bytes and the columns it takes. */
 typedef struct glyph {
     char shown[8];
-    size_t n_shown, n_bytes; /* n_bytes: of the text */
+    size_t n_shown, n_bytes; /* sizes in `shown` and in the text */
     size_t width;
 } glyph;
 
@@ -136,7 +137,7 @@ size_t utf_put_cut(output *out, const char *text, size_t size, size_t width, boo
 {
     const size_t dots = unicode ? 1 : 3;
     const size_t start = out->size;
-    size_t used = 0, kept = start, kept_width = 0; /* kept: up to where the ellipsis still fits */
+    size_t used = 0, kept = start, kept_width = 0; /* kept: how far the ellipsis still fits */
     for (size_t i = 0; i < size;) {
         const glyph next = next_glyph(text + i, size - i, unicode);
         if (used + next.width > width) {

@@ -12,6 +12,15 @@
 #include "base/status.h"
 #include "model/backend.h"
 
+const char *gguf_llama_version(void)
+{
+#ifdef SBEAM_HAVE_LLAMA_VERSION
+    return llama_version();
+#else
+    return "yes";
+#endif
+}
+
 static bool probe(const char *head, size_t size)
 {
     return size >= 4 && memcmp(head, "GGUF", 4) == 0;

@@ -87,7 +87,7 @@ printf 'a b c d\n\na\n' >three.txt
 run "$sbeam" eval --hyp three.txt --ref three.txt
 says '^sbeam eval: three.txt:2: there is no reference$' "eval: an empty line of references"
 run "$sbeam" eval --hyp three.txt --ref three.txt --ref three.txt --sentence
-says 'no reference, nor in the files beside it' "eval: no reference in any of two files"
+says 'no reference, and none in the other files$' "eval: no reference in any of two files"
 [ ! -s out ]
 report $? "eval: no half-written scores"
 printf 'a\nb\n' >two.txt

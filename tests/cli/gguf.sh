@@ -41,6 +41,14 @@ else
     run "$sbeam" draw -m "$gguf" --method beam -k 1 --stop park --stop xyz -f jsonl 'Once upon a time'
     prints '"text":", there was a little girl named Lily\. She loved to play outside in the ","tokens".*"end":"stop"' \
         "gguf: text is cut before a stop string"
+    run "$sbeam" draw -m "$gguf" --method beam -k 1 --max-len 200 --stop '\n' -f jsonl 'Once upon a time'
+    prints '"stop":\["\\n"\]' "gguf: a newline as stop string"
+    run "$sbeam" draw -m "$gguf" -k 4 --max-len 200 --stop '\n' --seed 1 -f tsv 'Once upon a time'
+    ! cut -f 14 out | grep -q '\\n'
+    report $? "gguf: a newline ends the text"
+    printf 'Lily was sad.\nShe' >prompt
+    run "$sbeam" draw -m "$gguf" -k 2 --max-len 3 --seed 1 -f jsonl --file prompt
+    prints '"stream":0,"draw":0,"input":"Lily was sad\.\\nShe"' "gguf: a prompt of two lines"
     run "$sbeam" draw -m "$gguf" -k 2 --max-len 3 --seed 1 ''
     exits 0 "gguf: the empty prompt"
     feed "Tom\n$(printf 'Lily went to the park. %.0s' {1..30})\n" "$sbeam" draw -m "$gguf" -k 2 --max-len 3 --seed 1

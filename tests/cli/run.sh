@@ -92,11 +92,22 @@ arpa=$data/small.arpa
 run "$sbeam" --help
 exits 0 "--help"
 prints '^  draw ' "--help lists the commands"
+! awk 'length > 80 { found = 1 } END { exit !found }' out
+report $? "--help fits 80 columns"
 run "$sbeam" help
 exits 0 "help"
 run "$sbeam" --version
 exits 0 "--version"
 prints '^sbeam [0-9]+\.[0-9]+\.[0-9]+' "--version has a number"
+sed -n 1p out | grep -Eq '^sbeam [0-9]+\.[0-9]+\.[0-9]+ \((avx2|plain) kernels\)$'
+report $? "--version: its first line"
+sed 1d out | sed 's/: .*//' >parts
+printf 'neural models\nSentencePiece\nllama.cpp\nOpenBLAS\nutf8proc\nkernels\n' >want
+same parts want "--version: a line for each part of the build"
+! sed 1d out | grep -Evq ': (yes|no|[0-9][-.0-9a-z]*|avx2|plain)$'
+report $? "--version: yes, no or a version"
+SBEAM_CPU=plain run "$sbeam" --version
+prints '^kernels: plain$' "--version: the kernels in use"
 for command in draw score tree shuf info bench; do
     run "$sbeam" $command --help
     exits 0 "$command --help"
@@ -764,6 +775,8 @@ says 'refuses length-penalty: the sequences would no longer be a sample' "a refu
 run "$sbeam" draw -m "$fig1" --seed 1 --early-stop
 says 'refuses early-stop' "early stopping is refused with the reason"
 
+. "$here/options.sh"
+. "$here/inputs.sh"
 . "$here/eval.sh"
 . "$here/estimate.sh"
 . "$here/gguf.sh"

@@ -1,0 +1,52 @@
+/* Lists the parts of the library that a build may lack, for bug reports and `sbeam --version`.
+ *
+ * The macros SBEAM_HAVE_... are set by meson.build. OpenBLAS is used only by neural models, and
+ * only on machines without AVX2. */
+#include <stddef.h>
+
+#include "model/backend.h"
+#include "sbeam/version.h"
+#include "text/unicode.h"
+
+#ifdef SBEAM_HAVE_NN
+#define HAS_NN "yes"
+#else
+#define HAS_NN "no"
+#endif
+#ifdef SBEAM_HAVE_SENTENCEPIECE
+#define HAS_SENTENCEPIECE "yes"
+#else
+#define HAS_SENTENCEPIECE "no"
+#endif
+#ifdef SBEAM_HAVE_BLAS
+#define HAS_BLAS "yes"
+#else
+#define HAS_BLAS "no"
+#endif
+
+static const char *describe_llama(void)
+{
+#ifdef SBEAM_HAVE_LLAMA
+    return gguf_llama_version();
+#else
+    return "no";
+#endif
+}
+
+const char *sb_build_info(size_t i, const char **value)
+{
+    const struct {
+        const char *name, *value;
+    } parts[] = {
+        {"neural models", HAS_NN},
+        {"SentencePiece", HAS_SENTENCEPIECE},
+        {"llama.cpp", describe_llama()},
+        {"OpenBLAS", HAS_BLAS},
+        {"utf8proc", unicode_is_present() ? "yes" : "no"},
+        {"kernels", sb_cpu()},
+    };
+    if (i >= sizeof(parts) / sizeof(parts[0]))
+        return NULL;
+    *value = parts[i].value;
+    return parts[i].name;
+}
