@@ -43,7 +43,7 @@ static void test_tree_refused(void **state)
          "t:4: 'b': the children sum to 2, expected 1"},
         {TREE("{\"a\":[0.999998,null]}"), SB_ERR_FORMAT, "the children sum to 0.999998"},
         {TREE("{\"\":[1,null]}"), SB_ERR_FORMAT,
-         "a token may not be empty nor contain white space"},
+         "expected a token that is not empty and has no white space"},
         {TREE("{\"a b\":[1,null]}"), SB_ERR_FORMAT, "'a b': a token may not be empty nor contain"},
         {TREE("{\"a\\nb\":[1,null]}"), SB_ERR_FORMAT,
          "'a?b': a token may not be empty nor contain"},
@@ -68,9 +68,9 @@ static void test_chain_refused(void **state)
          "c:1: expected a list of tokens in 'vocab'"},
         {CHAIN("[1]", "\"b\"", "[1]", ""), SB_ERR_FORMAT, "c:2: expected only strings in 'vocab'"},
         {CHAIN("[\"a\",\"a\"]", "\"a\"", "[1]", ""), SB_ERR_FORMAT,
-         "c:2: vocab has twice the token 'a'"},
+         "c:2: vocab has a duplicate token 'a'"},
         {CHAIN("[\"a\",\"b c\"]", "\"a\"", "[1]", ""), SB_ERR_FORMAT,
-         "c:2: a token may not be empty nor contain white space: 'b c'"},
+         "c:2: expected tokens that are not empty and have no white space, found 'b c'"},
         {CHAIN("[]", "\"a\"", "[]", ""), SB_ERR_FORMAT,
          "c:1: expected a token of the vocab in eos, found 'a'"},
         {CHAIN(AB, "1", "[1,0]", ""), SB_ERR_FORMAT, "c:1: expected a token of the vocab in 'eos'"},
@@ -188,7 +188,8 @@ static void test_files_refused(void **state)
                9);
     check_file_refused(path, SB_ERR_FORMAT, "found an xz file; decompress it first (xz -dk)");
     write_file(path, "mmap lm http://kheafield.com/code format version 5\n", 51);
-    check_file_refused(path, SB_ERR_FORMAT, "found a KenLM binary file; give the ARPA file");
+    check_file_refused(path, SB_ERR_FORMAT,
+                       "found a KenLM binary file; use the ARPA file that it was made from");
     write_file(path, "PK\3\4....", 8);
     check_file_refused(path, SB_ERR_FORMAT, "make a model of it with tools/convert_fairseq.py");
     write_file(path, "\x80\2\x8a\nl\xfc....", 10);

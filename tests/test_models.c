@@ -92,7 +92,7 @@ static void test_prefixes_refused(void **state)
     (void)state;
     sb_model *model = open_file(TEST_DATA "/uneven.json");
     check_prefix_refused(model, "on off", "prefix: the tree has no token 'off'");
-    check_prefix_refused(model, "on left", "prefix: word 2, 'left', leaves the tree");
+    check_prefix_refused(model, "on left", "prefix: the tree has no edge for word 2, 'left'");
     check_prefix_refused(model, "stop on", "prefix: word 2, 'on', follows a leaf of the tree");
     check_prefix_refused(model, " stop",
                          "the prefix ends in a leaf of the tree: nothing can follow");
@@ -240,7 +240,7 @@ static void test_session_arguments(void **state)
         {-1, -1, -1, 0, "n_rows is -1; expected at least 1"},
         {1, 0, 0, 0, "row 0: parent is 0, but the previous step had 0 rows"},
         {1, -2, -1, 0, "row 0: parent is -2, but the previous step had 0 rows"},
-        {1, -1, 0, 0, "row 0: parent is -1 and token 0, but both are -1 or neither"},
+        {1, -1, 0, 0, "row 0: parent is -1 and token is 0; expected both to be -1, or neither"},
         {1, -1, 2, 0, "row 0: token is 2; expected 0 to 1"},
         {1, -1, -2, 0, "row 0: token is -2; expected 0 to 1"},
         {1, -1, -1, 2, "row 0: input is 2; expected 0 to 1"},
