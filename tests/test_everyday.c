@@ -156,7 +156,8 @@ static void long_inputs_are_refused(void **state)
         text[i] = i % 5 < 4 ? "word"[i % 5] : ' ';
     check_refused(text, 5 * 128, "128 tokens; the model takes at most 127");
     check_refused(text, 5 * 1000, "1000 tokens; the model takes at most 127");
-    check_refused(text, sizeof text, "70000 bytes; the model takes at most 65536, and 127 tokens");
+    check_refused(text, sizeof text,
+                  "70000 bytes; the model takes at most 65536 bytes and 127 tokens");
 }
 
 int main(void)

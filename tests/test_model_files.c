@@ -44,9 +44,10 @@ static void test_tree_refused(void **state)
         {TREE("{\"a\":[0.999998,null]}"), SB_ERR_FORMAT, "the children sum to 0.999998"},
         {TREE("{\"\":[1,null]}"), SB_ERR_FORMAT,
          "expected a token that is not empty and has no white space"},
-        {TREE("{\"a b\":[1,null]}"), SB_ERR_FORMAT, "'a b': a token may not be empty nor contain"},
+        {TREE("{\"a b\":[1,null]}"), SB_ERR_FORMAT,
+         "'a b': expected a token that is not empty and has"},
         {TREE("{\"a\\nb\":[1,null]}"), SB_ERR_FORMAT,
-         "'a?b': a token may not be empty nor contain"},
+         "'a?b': expected a token that is not empty and has"},
         {"[1]", SB_ERR_FORMAT, "t: not a model file; expected one of: a JSON tree"},
     };
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
@@ -191,9 +192,9 @@ static void test_files_refused(void **state)
     check_file_refused(path, SB_ERR_FORMAT,
                        "found a KenLM binary file; use the ARPA file that it was made from");
     write_file(path, "PK\3\4....", 8);
-    check_file_refused(path, SB_ERR_FORMAT, "make a model of it with tools/convert_fairseq.py");
+    check_file_refused(path, SB_ERR_FORMAT, "convert it with tools/convert_fairseq.py");
     write_file(path, "\x80\2\x8a\nl\xfc....", 10);
-    check_file_refused(path, SB_ERR_FORMAT, "found a PyTorch checkpoint; make a model of it");
+    check_file_refused(path, SB_ERR_FORMAT, "found a PyTorch checkpoint; convert it with");
     write_file(path, "\1\2\3 \\data\\ \0 nothing", 21);
     check_file_refused(path, SB_ERR_FORMAT, "not a model file; expected one of: a JSON tree");
     /* A gzip header alone, and one with a damaged body. */
