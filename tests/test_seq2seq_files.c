@@ -84,7 +84,7 @@ static const edit_case tensor_cases[] = {
      "is (2305843009213693952, 0); expected a matrix"},
     {"#encoder.tokens", "F32 []", "is (); expected a matrix"},
     {"#encoder.positions", "F32 [40, 11]",
-     "m: encoder.tokens is 12 wide, encoder.positions 11; expected the same"},
+     "m: encoder.tokens is 12 wide, but encoder.positions is 11; expected the same"},
     {"#encoder.input.weight", "F32 [8, 11]",
      "m: tensor 'encoder.input.weight' is (8, 11); expected (8, 12)"},
     {"#encoder.input.bias", "F32 [9]", "m: tensor 'encoder.input.bias' is (9); expected (8)"},
@@ -198,8 +198,9 @@ static void combinations(void **state)
         snprintf(shape, sizeof shape, "F32 [%d, 11]", widths[i]);
         model_edit_set(&edit, name, shape);
     }
-    check_refused(&edit, "narrow decoder",
-                  "m: decoder.tokens is 11 wide, encoder.tokens 12; attention expects the same");
+    check_refused(
+        &edit, "narrow decoder",
+        "m: decoder.tokens is 11 wide, but encoder.tokens is 12; attention needs the same width");
     model_edit_close(&edit);
 
     model_edit_open(&edit, tiny);
