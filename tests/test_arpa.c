@@ -1,5 +1,5 @@
-/* ARPA models: rows worked out by hand, the shapes that writers give their files, and the errors.
- */
+/* Tests ARPA models: rows worked out by hand, the variants of the format that writers produce, and
+ * the errors. */
 #include <unistd.h>
 #include <zlib.h>
 

@@ -1,4 +1,4 @@
-/* BLEU against what sacreBLEU printed (tests/data/bleu): words exactly, scores to 1e-9. */
+/* Tests BLEU against the output of sacreBLEU (tests/data/bleu): words exactly, scores to 1e-9. */
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* The shipped translation model on a hundred sentences: the same draws whatever the batch and the
- * threads, no sequence twice, and no empty best translation. */
+/* Tests the shipped translation model on a hundred sentences: draws do not depend on batch and
+ * threads, no sequence occurs twice, and the best translation is never empty. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Opening models: files that are recognised, files that are refused, failing memory. */
+/* Tests opening models: files that are recognised, files that are refused, failing memory. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-/* Models in use: rows of trees and chains, text and tokens, sessions and their boundary. */
+/* Tests models in use: rows of trees and chains, text and tokens, sessions and the checks of their
+ * arguments. */
 #include "model_check.h"
 
 static void test_tree_rows(void **state)

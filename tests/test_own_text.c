@@ -1,5 +1,5 @@
-/* Models with a way of their own from text to tokens, and with a longest sequence: a custom table
- * whose text is letters without blanks between them. */
+/* Tests models that turn text into tokens themselves and have a longest sequence, with a custom
+ * table whose text is letters without blanks between them. */
 #include "model_check.h"
 #include "sbeam/sbeam.h"
 

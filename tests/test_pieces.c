@@ -1,5 +1,5 @@
-/* SentencePiece behind its C functions: text both ways, any bytes as text, any bytes as a model.
- * data/pieces.model is made by data/make_pieces.py. */
+/* Tests SentencePiece behind its C functions: text both ways, any bytes as text, any bytes as a
+ * model. data/make_pieces.py makes data/pieces.model. */
 #include <fcntl.h>
 #include <unistd.h>
 

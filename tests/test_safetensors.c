@@ -1,5 +1,5 @@
-/* Safetensors files: what is read, what is refused and in which words, damage at every byte,
- * failing memory. */
+/* Tests safetensors files: reading, every error and its message, damage at every byte, failing
+ * memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
-/* Sequence-to-sequence models at work: sessions, sources that come and go, and draws that do not
- * depend on what is computed beside them. */
+/* Tests sequence-to-sequence models in use: sessions, changing sources, and draws that do not
+ * depend on the other rows of a batch. */
 #include "draw_check.h"
 #include "model_check.h"
 #include "model_edit.h"

@@ -1,5 +1,5 @@
-/* Files of sequence-to-sequence models that are wrong, cut off, or damaged: each is refused with a
- * message that says where, or works; and memory may fail at any place. */
+/* Tests wrong, truncated and damaged files of sequence-to-sequence models: each is refused with a
+ * message that says where, or works. Every allocation may fail. */
 #include "draw_check.h"
 #include "model_check.h"
 #include "model_edit.h"
