@@ -13,10 +13,10 @@ static void test_tree_refused(void **state)
     (void)state;
     static const refusal refusals[] = {
         {"", SB_ERR_FORMAT, "t: expected a model, found an empty file"},
-        {"{", SB_ERR_FORMAT, "t:1: expected JSON, found: "},
-        {"{\n\"a\": x}", SB_ERR_FORMAT, "t:2: expected JSON, found: "},
-        {"{\"a\":1,\n\"a\":2}", SB_ERR_FORMAT, "t:2: expected JSON, found: duplicate object key"},
-        {"{\"a\":\"\xff\"}", SB_ERR_FORMAT, "t:1: expected JSON, found: unable to decode"},
+        {"{", SB_ERR_FORMAT, "t:1: not valid JSON: "},
+        {"{\n\"a\": x}", SB_ERR_FORMAT, "t:2: not valid JSON: "},
+        {"{\"a\":1,\n\"a\":2}", SB_ERR_FORMAT, "t:2: not valid JSON: duplicate object key"},
+        {"{\"a\":\"\xff\"}", SB_ERR_FORMAT, "t:1: not valid JSON: unable to decode"},
         {"{}", SB_ERR_FORMAT, "t:1: expected an entry \"format\": sbeam-tree or sbeam-chain"},
         {"\n{\"format\":\"x\"}", SB_ERR_FORMAT,
          "t:2: expected \"format\": sbeam-tree or sbeam-chain, found \"x\""},
@@ -33,8 +33,8 @@ static void test_tree_refused(void **state)
         {TREE("{\"a\":[1,null,null]}"), SB_ERR_FORMAT, "expected [probability, subtree or null]"},
         {TREE("{\"a\":[-0.1,null],\"b\":[1.1,null]}"), SB_ERR_FORMAT,
          "t:3: 'a': expected a probability of at least 0"},
-        {TREE("{\"a\":[1e999,null]}"), SB_ERR_FORMAT, "t:3: expected JSON, found: real number"},
-        {TREE("{\"a\":[NaN,null]}"), SB_ERR_FORMAT, "t:3: expected JSON, found: invalid token"},
+        {TREE("{\"a\":[1e999,null]}"), SB_ERR_FORMAT, "t:3: not valid JSON: real number"},
+        {TREE("{\"a\":[NaN,null]}"), SB_ERR_FORMAT, "t:3: not valid JSON: invalid token"},
         {TREE("{\"a\":[0,null]}"), SB_ERR_FORMAT, "the root: the children sum to 0, expected 1"},
         {TREE("{\"a\":[0.5,\n{\"[{\":[1,\n\n{\"b\":[0.3,null],\"c\":[0.6,null]}]}],"
               "\"b\":[0.5,null]}"),

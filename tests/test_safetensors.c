@@ -158,11 +158,11 @@ static void check_refused(bytes file, const char *message)
 static const struct {
     const char *header, *message;
 } refusals[] = {
-    {"{ ", "t: header:1: expected JSON, found: "},
-    {"{\n\"a\": x}", "t: header:2: expected JSON, found: "},
-    {"{}{}", "t: header:1: expected JSON, found: end of file expected"},
-    {"{\"a\":1,\"a\":2}", "t: header:1: expected JSON, found: duplicate object key"},
-    {"{\"\\u0000\":1}", "t: header:1: expected JSON, found: NUL byte in object key"},
+    {"{ ", "t: header:1: not valid JSON: "},
+    {"{\n\"a\": x}", "t: header:2: not valid JSON: "},
+    {"{}{}", "t: header:1: not valid JSON: end of file expected"},
+    {"{\"a\":1,\"a\":2}", "t: header:1: not valid JSON: duplicate object key"},
+    {"{\"\\u0000\":1}", "t: header:1: not valid JSON: NUL byte in object key"},
     {" {}", "t: not a safetensors file: expected its header to begin with '{'"},
     {"[]", "t: not a safetensors file: expected its header to begin with '{'"},
     {"{\"__metadata__\":[]}", "t: expected an object of strings in \"__metadata__\""},
@@ -187,7 +187,7 @@ static const struct {
     {SHAPE("[2.0]"), "t: tensor 'x' has an invalid shape; expected whole numbers"},
     {SHAPE("[\"2\"]"), "t: tensor 'x' has an invalid shape; expected whole numbers"},
     {SHAPE("[true]"), "t: tensor 'x' has an invalid shape; expected whole numbers"},
-    {SHAPE("[9223372036854775808]"), "t: header:1: expected JSON, found: too big integer"},
+    {SHAPE("[9223372036854775808]"), "t: header:1: not valid JSON: too big integer"},
     {SHAPE("[9223372036854775807]"),
      "t: tensor 'x' has a shape with too many elements for any memory"},
     {SHAPE("[4294967296,4294967296]"), "'x' has a shape with too many elements for any memory"},

@@ -16,7 +16,7 @@ typedef struct edit_case {
 
 static const edit_case description_cases[] = {
     {"", NULL, "m: this is a safetensors file, but not an sbeam model: its metadata has no entry"},
-    {"", "\"no object\"", "m: description:1: expected JSON, found: "},
+    {"", "\"no object\"", "m: description:1: not valid JSON: "},
     {"", "[]", "m: description:1: expected a JSON object, found an array"},
     {"#another", "U8 [3]", "m: the description does not use the tensor 'another'"},
     {"decoder/0/attention", "false",

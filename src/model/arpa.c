@@ -15,7 +15,7 @@
  * trie runs forward, so the next state takes one search among children for each j: h_j w is a child
  * of h_j.
  *
- * The history begins with <s> if the file has it, and empty otherwise. Rows sum to 1 only as
+ * The history begins with <s> if the file has it, and is empty otherwise. Rows sum to 1 only as
  * precisely as the file's digits, and in some files not at all: some writers leave back-offs of
  * 99.999 where none should apply. The search renormalises every row. */
 #include <math.h>

@@ -24,7 +24,7 @@ typedef struct automaton_edge {
 
 typedef struct automaton {
     vocab words;
-    automaton_edge *edges; /* (n_edges), those of a state together, sorted by token once finished */
+    automaton_edge *edges; /* (n_edges) grouped by state; sorted by token once finished */
     size_t n_edges, edge_capacity;
     size_t *first; /* (n_states + 1) */
     size_t first_capacity;
@@ -35,7 +35,8 @@ typedef struct automaton {
     int32_t depth;     /* of a tree, in edges */
 } automaton;
 
-/* On success *machine belongs to the caller, who closes it or passes it to automaton_finish. */
+/* Makes an empty automaton. On success *machine belongs to the caller, who closes it or passes it
+ * to automaton_finish. */
 sb_status automaton_open(automaton **machine, const char *shape, sb_error *err);
 /* Frees the automaton. Accepts NULL. */
 void automaton_close(automaton *machine);

@@ -207,7 +207,7 @@ static void push_token(struct session *s, int32_t token, int32_t position, int32
     s->batch.logits[i] = wants_logits;
 }
 
-/* Evaluates the batch. After a failure there are no rows and prompts any more. */
+/* Evaluates the batch. After a failure the session has no rows and no prompts. */
 static sb_status run_batch(struct session *s, sb_error *err)
 {
     bool is_whole;

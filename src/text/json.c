@@ -22,7 +22,7 @@ static sb_status fail_load(const json_doc *doc, const json_error_t *what, sb_err
     if (code == json_error_stack_overflow)
         return status_fail(err, SB_ERR_FORMAT, "%s:%d: the JSON is nested deeper than %d levels",
                            doc->name, what->line, JSON_PARSER_MAX_DEPTH - 1);
-    return status_fail(err, SB_ERR_FORMAT, "%s:%d: expected JSON, found: %s", doc->name, what->line,
+    return status_fail(err, SB_ERR_FORMAT, "%s:%d: not valid JSON: %s", doc->name, what->line,
                        what->text);
 }
 
