@@ -15,7 +15,7 @@ static pieces *open_kept(void)
     pieces *p = NULL;
     sb_error err = {.message = ""};
     if (pieces_open(&p, "kept", model_bytes, model_size, &err) != SB_OK &&
-        strstr(err.message, "build of sbeam is without") == NULL)
+        strstr(err.message, "sbeam was built without") == NULL)
         fail_msg("%s", err.message);
     return p;
 }
