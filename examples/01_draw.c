@@ -1,4 +1,5 @@
-/* One call: three distinct sequences from a model file, with their probabilities and weights. */
+/* Draws three distinct sequences from a model file in one call, and prints their probabilities and
+ * weights. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* Your own model by vtable: balanced brackets. The state of a row is how many are open. */
+/* A model of your own: balanced brackets. The state of a row is the number of open brackets. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 enum { OPEN, SHUT, END, N_TOKENS, MOST_ROWS = 32 };
 
-/* The moving state of one thread: a number for each row of the last step. */
+/* The state of one thread: a number for each row of the last step. */
 struct session {
     int n_open[MOST_ROWS];
 };
@@ -20,7 +20,7 @@ static sb_status session_open(const void *self, const sb_session_spec *spec, voi
     return *session != NULL ? SB_OK : SB_ERR_MEMORY;
 }
 
-/* Row i continues row parent[i] of the last step with token[i]; rows come in as memory to fill. */
+/* Row i continues row parent[i] of the last step with token[i]. `rows` is memory to fill. */
 static sb_status step(void *session, int32_t n_rows, const int32_t *parent, const int32_t *token,
                       const int32_t *input, void *rows, sb_error *err)
 {

@@ -1,11 +1,10 @@
-/* An estimate with its standard error: the mean length of a holiday in models/weather.json, which
- * is 5 days. With w_i = p_i / q_i, q_i = 1 - exp(-exp(log p_i - kappa)) and W the sum of the
- * weights:
+/* Estimates, with a standard error, the mean length of a holiday in models/weather.json, which is 5
+ * days. With w_i = p_i / q_i, q_i = 1 - exp(-exp(log p_i - kappa)) and W the sum of the weights:
  *
  *     mu = sum w_i f_i / W,    se^2 = sum (1 - q_i) w_i^2 (f_i - mu)^2 / W^2.
  *
- * One draw of k distinct sequences, each looked at once; doc/estimating.md says how far to trust
- * it. */
+ * One draw of k distinct sequences is enough, and f is computed once for each of them.
+ * doc/estimating.md says how far to trust the result. */
 #include <math.h>
 #include <stdio.h>
 

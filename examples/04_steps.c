@@ -1,6 +1,8 @@
-/* Step by step, for a host that owns its model: it is asked for rows, computes logits in any way it
- * likes, and gives them back. Here a walk over the alphabet that likes short steps, two draws at
- * once: their rows travel together, which is what makes a neural model fast. */
+/* Draws step by step, for a program that owns its model: the decoder asks for rows, the program
+ * computes their logits in any way it likes and gives them back.
+ *
+ * The model here is a walk over the alphabet that likes short steps. Two draws run at once: their
+ * rows are computed in one batch, which is what makes a neural model fast. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +11,7 @@
 
 enum { N_LETTERS = 26, END = N_LETTERS, VOCAB = N_LETTERS + 1, N_DRAWS = 2 };
 
-/* One row of logits after `letter`, or at the start (-1). */
+/* Computes one row of logits after `letter`, or at the start (-1). */
 static void compute_logits(int32_t letter, float *logits)
 {
     for (int32_t j = 0; j < N_LETTERS; j++)
@@ -55,7 +57,7 @@ int main(void)
         if (grown == NULL)
             break;
         logits = grown;
-        for (int32_t i = 0; i < n; i++) /* this model looks at the last token alone */
+        for (int32_t i = 0; i < n; i++) /* this model needs only the last token */
             compute_logits(token[i], logits + (size_t)i * VOCAB);
         status = sb_decoder_advance(decoder, logits, VOCAB, &err);
         int32_t slot;

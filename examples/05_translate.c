@@ -1,5 +1,5 @@
-/* Many inputs: translations of each argument, drawn together. A source gives the inputs one by one,
- * a sink takes the results in the same order, whatever the batch and the threads. */
+/* Translates each argument; the inputs are drawn together. A source gives the inputs one by one,
+ * and a sink takes the results in the same order, for any batch and any number of threads. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 struct work {
     const sb_model *model;
-    char **next; /* of the sentences; NULL at the end */
+    char **next; /* the next sentence; *next is NULL at the end */
     uint64_t n;
 };
 

@@ -1,3 +1,4 @@
+/* See draw_check.h. */
 #include "draw_check.h"
 
 #include <math.h>

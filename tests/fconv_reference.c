@@ -1,5 +1,5 @@
-/* See fconv_reference.h. Every matrix is read where it is used, every position computes its whole
- * window; nothing is shared with src/nn but the reading of elements. */
+/* See fconv_reference.h. Every matrix is read where it is used, and every position computes its
+ * whole window. The code shares nothing with src/nn except for reading elements. */
 #include "fconv_reference.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
-/* What the tests of GGUF models share: llama.cpp by itself, one sequence and one token at a time,
+/* Helpers for the tests of GGUF models: llama.cpp on its own, one sequence and one token at a time,
  * and drawing.
  *
- * SBEAM_GGUF names the model, stories260K.gguf (260 thousand parameters, 512 tokens); without it,
- * and in a build without llama.cpp, what needs it says that it was skipped. */
+ * SBEAM_GGUF names the model, stories260K.gguf (260 thousand parameters, 512 tokens). Without it,
+ * and in a build without llama.cpp, tests that need it say that they were skipped. */
 #ifndef GGUF_CHECK_H
 #define GGUF_CHECK_H
 
@@ -24,7 +24,7 @@ static inline const char *gguf_path(void)
     return path;
 }
 
-/* --- llama.cpp by itself --- */
+/* --- llama.cpp on its own --- */
 
 struct plain {
     struct llama_model *model;
@@ -62,7 +62,7 @@ static inline void plain_close(struct plain *p)
     llama_model_free(p->model);
 }
 
-/* Evaluates one more token, and gives the logits after it. */
+/* Evaluates one more token and returns the logits after it. */
 static inline const float *plain_step(struct plain *p, int32_t token)
 {
     p->position++;
@@ -70,7 +70,7 @@ static inline const float *plain_step(struct plain *p, int32_t token)
     return llama_get_logits_ith(p->context, 0);
 }
 
-/* Starts anew with a prompt, token by token. */
+/* Starts again with a prompt, token by token, and returns the logits after it. */
 static inline const float *plain_start(struct plain *p, const char *text)
 {
     int32_t tokens[512];

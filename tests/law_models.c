@@ -1,3 +1,4 @@
+/* See law_models.h. */
 #include "law_models.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* What the tests of models share: opening from text, expecting an error, looking at a row. */
+/* Helpers for the tests of models: opening from text, expecting an error, reading a row. */
 #ifndef MODEL_CHECK_H
 #define MODEL_CHECK_H
 
@@ -22,7 +22,7 @@
 #define TEST_DATA "tests/data"
 #endif
 
-/* A text that must be refused, and what the message must contain. */
+/* A text that must be refused, and a part of the message that it must cause. */
 typedef struct refusal {
     const char *text;
     sb_status status;
@@ -67,7 +67,7 @@ static inline int32_t token_of(const sb_model *model, const char *text)
     return token;
 }
 
-/* The row after a prefix, into `row`. */
+/* Writes the row after a prefix to `row`. */
 static inline void row_after(const sb_model *model, const char *prefix, double *row)
 {
     sb_session *session;
@@ -81,7 +81,7 @@ static inline void row_after(const sb_model *model, const char *prefix, double *
     sb_session_close(session);
 }
 
-/* begin must refuse the prefix with this message. */
+/* Checks that sb_session_begin refuses the prefix with exactly this message. */
 static inline void check_prefix_refused(const sb_model *model, const char *prefix,
                                         const char *message)
 {
@@ -102,7 +102,7 @@ static inline void check_near(double found, double expected)
         fail_msg("expected %.17g, found %.17g", expected, found);
 }
 
-/* Opens a model and takes two steps, as far as memory lasts. */
+/* Opens a model and takes two steps, unless memory runs out before. */
 static inline sb_status open_and_step(const char *path)
 {
     const int32_t root = -1, first[2] = {0, 0}, input[2] = {0, 0};
@@ -130,7 +130,7 @@ static inline sb_status open_and_step(const char *path)
     return status;
 }
 
-/* Lets each allocation fail in turn; the sanitizers see what leaks. */
+/* Makes each allocation fail in turn. The sanitizers report what leaks. */
 static inline void check_allocation_failures(const char *path)
 {
     long n = 1;

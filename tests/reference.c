@@ -1,3 +1,4 @@
+/* See reference.h. */
 #include "reference.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* The slow, obvious side of the law tests: a model's leaves by enumeration, the exact law of
- * ordered samples without replacement, and samplers that are right by construction or wrong on
+/* The slow, obvious side of the law tests: enumerates a model's leaves, computes the exact law of
+ * ordered samples without replacement, and has samplers that are right by construction or wrong on
  * purpose. */
 #ifndef REFERENCE_H
 #define REFERENCE_H
@@ -12,7 +12,7 @@
 enum { MOST_LEAVES = 512, MOST_DEPTH = 8, MOST_PICKS = 32 };
 
 struct leaf {
-    int32_t tokens[MOST_DEPTH]; /* an EOS that ends it included */
+    int32_t tokens[MOST_DEPTH]; /* including EOS, if it ends the leaf */
     int32_t n_tokens;
     double phi;
 };
@@ -22,13 +22,13 @@ struct leaves {
     int n;
 };
 
-/* Every leaf, depth first, children in order of their id. */
+/* Enumerates every leaf, depth first, children in the order of their ids. */
 void enumerate_leaves(const sb_model *model, double temperature, int32_t max_len,
                       struct leaves *leaves);
-/* The number of the leaf that this sequence is; fails the test if it is none. */
+/* Returns the number of the leaf that equals this sequence. Fails the test if there is none. */
 int find_leaf(const sb_model *model, const struct leaves *leaves, const sb_sequence *sequence);
 
-/* What a sampler gives: leaf numbers in order, their g, and the threshold. */
+/* The result of a sampler: leaf numbers in order, their g, and the threshold. */
 struct picks {
     int n, leaf[MOST_PICKS];
     double g[MOST_PICKS], kappa;
@@ -39,19 +39,19 @@ struct setup {
     const sb_model *model;
     const struct leaves *leaves;
     sb_config config;
-    void *state; /* of a sampler that needs some */
+    void *state; /* only for samplers that need it */
 };
 typedef void (*sampler)(struct setup *setup, uint64_t draw, struct picks *picks);
 
-/* An independent generator for the references. */
+/* Returns a uniform of a generator that is independent of the library, for the references. */
 double next_uniform(uint64_t *state);
 
-/* Independent Gumbels on the enumerated leaves, the k largest: right by definition. state is a
- * uint64_t. */
+/* Draws independent Gumbels on the enumerated leaves and takes the k largest: right by definition.
+ * setup->state is a uint64_t. */
 void sample_leaves(struct setup *setup, uint64_t draw, struct picks *picks);
 
-/* Probabilities of ordered samples of k leaves (Plackett-Luce). Samples are numbered; where there
- * are more than the limit they are told apart by their first and last leaf only. */
+/* The probabilities of ordered samples of k leaves (Plackett-Luce). Samples are numbered. If there
+ * are more samples than the limit, a cell holds all samples with the same first and last leaf. */
 struct ordered_law {
     int n_leaves, k;
     bool by_ends;

@@ -1,3 +1,4 @@
+/* See statistics.h. */
 #include "statistics.h"
 
 #include <gsl/gsl_cdf.h>

@@ -1,5 +1,5 @@
-/* ARPA models: rows worked out by hand, the shapes that writers give their files, and the errors.
- */
+/* Tests ARPA models: rows worked out by hand, the variants of the format that writers produce, and
+ * the errors. */
 #include <unistd.h>
 #include <zlib.h>
 
@@ -102,7 +102,7 @@ static void test_prefixes_refused(void **state)
     sb_model_close(model);
     model = open_text("m", "\\data\\\nngram 1=3\n\\1-grams:\n-1 a\n-99 <UNK>\n-1 </s>\n\\end\\\n");
     check_prefix_refused(model, "a b",
-                         "prefix: the model has no word 'b', and no mass for unknown words");
+                         "prefix: the model has no word 'b' and no probability for unknown words");
     sb_model_close(model);
 }
 
@@ -280,11 +280,11 @@ static void test_refused(void **state)
         {HEADER WORDS "\\2-grams:\n-1 w w\n\\3-grams:\n", SB_ERR_FORMAT,
          "m:10: expected \\end\\, found '\\3-grams:'"},
         {HEADER "-0.5\n", SB_ERR_FORMAT,
-         "m:6: expected a log-probability, 1 words and a back-off weight or none, found '-0.5'"},
+         "m:6: expected a log-probability, 1 words and an optional back-off weight, found '-0.5'"},
         {HEADER "-0.5 </s> 0 0\n", SB_ERR_FORMAT, "m:6: expected a log-probability, 1 words"},
         {HEADER "-0.5 w\n-0.5 w\n", SB_ERR_FORMAT, "m:7: duplicate 1-gram 'w', first on line 6"},
         {HEADER WORDS "\\2-grams:\n-1 w x\n", SB_ERR_FORMAT,
-         "m:9: expected words of the 1-grams, found 'x'"},
+         "m:9: expected a word listed among the 1-grams, found 'x'"},
         {HEADER WORDS "\\2-grams:\n-1 w\n", SB_ERR_FORMAT,
          "m:9: expected a log-probability, 2 words"},
         {HEADER "-0.5 \xc3\x28\n", SB_ERR_FORMAT, "m:6: the word is not UTF-8 text"},

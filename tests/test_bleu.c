@@ -1,4 +1,4 @@
-/* BLEU against what sacreBLEU printed (tests/data/bleu): words exactly, scores to 1e-9. */
+/* Tests BLEU against the output of sacreBLEU (tests/data/bleu): words exactly, scores to 1e-9. */
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
@@ -337,7 +337,7 @@ static void test_refusals(void **state)
     sb_bleu_references *references = NULL;
     assert_int_equal(sb_bleu_references_open(&references, &config, NULL, 0, NULL), SB_ERR_ARGUMENT);
     config.tokenizer = (sb_tokenizer)7;
-    check_refused(&config, "7 is no tokenizer");
+    check_refused(&config, "tokenizer is 7; expected one of sb_tokenizer");
     char *words = NULL;
     assert_int_equal(sb_tokenize(config.tokenizer, "a", 1, &words, NULL), SB_ERR_ARGUMENT);
     sb_diversity diversity;
@@ -345,18 +345,18 @@ static void test_refusals(void **state)
                      SB_ERR_ARGUMENT);
     sb_bleu_config_default(&config);
     config.smoothing = (sb_smoothing)-1;
-    check_refused(&config, "no smoothing");
+    check_refused(&config, "smoothing is -1; expected one of sb_smoothing");
     sb_bleu_config_default(&config);
     config.smooth_value = 0.5;
-    check_refused(&config, "belongs to floor and add-k: the smoothing is exp");
+    check_refused(&config, "needs the smoothing floor or add-k, not exp");
     config.smoothing = SB_SMOOTHING_FLOOR;
     assert_int_equal(sb_bleu_config_check(&config, NULL), SB_OK);
     config.smooth_value = -0.1;
-    check_refused(&config, "from 0 to 1e+09, not -0.1");
+    check_refused(&config, "smooth-value is -0.1; expected 0 to 1e+09");
     config.smooth_value = INFINITY;
-    check_refused(&config, "not inf");
+    check_refused(&config, "smooth-value is inf; expected");
     config.smooth_value = 1e308; /* precisions and the score would be infinite */
-    check_refused(&config, "not 1e+308");
+    check_refused(&config, "smooth-value is 1e+308; expected");
     if (!unicode_is_present()) {
         sb_bleu_config_default(&config);
         config.tokenizer = SB_TOKENIZER_INTL;

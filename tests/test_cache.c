@@ -1,5 +1,5 @@
-/* The cache of rows: it changes nothing that is drawn, no prefix is computed twice while there is
- * room, it keeps to its memory, and whoever waits for a row is never left waiting. */
+/* Tests the cache of rows: it does not change draws, computes no prefix twice while there is room,
+ * keeps to its memory limit, and never leaves a thread waiting for a row. */
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>

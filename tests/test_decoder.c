@@ -1,4 +1,4 @@
-/* The step interface: hosts that keep the contract, and hosts that break it. */
+/* Tests the step interface with hosts that keep its contract and hosts that break it. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* n-gram diversity by hand. */
+/* Tests n-gram diversity against examples worked out by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

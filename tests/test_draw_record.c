@@ -1,4 +1,5 @@
-/* Draws read back: every field, what a method lacks, and what is refused. */
+/* Tests reading draws back from records: every field, fields that a method does not have, and
+ * records that are refused. */
 #include "common/draw_record.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Scores, and memory that is not there. */
+/* Tests scores, and that every allocation may fail. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

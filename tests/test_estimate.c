@@ -1,6 +1,6 @@
-/* The law of the estimators, on models whose expectations are known by enumeration: their means,
- * their standard errors, and how often the intervals cover, over many draws. And that ways to get
- * the threshold or the weights wrong are caught. */
+/* Tests the law of the estimators on models whose expectations are known by enumeration: their
+ * means, their standard errors, and how often the intervals cover, over many draws. Wrong
+ * thresholds and wrong weights must be caught. */
 #include "sbeam/estimate.h"
 
 #include <math.h>

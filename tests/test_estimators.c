@@ -1,5 +1,5 @@
-/* The estimators on numbers: examples worked out by hand, a slow reference in long double, weights
- * far below the smallest double, prefixes of a draw, and what is refused. */
+/* Tests the estimators on given numbers: examples worked out by hand, a slow reference in long
+ * double, weights far below the smallest double, prefixes of a draw, and errors. */
 #include "sbeam/estimate.h"
 
 #include <math.h>

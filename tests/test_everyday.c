@@ -1,5 +1,5 @@
-/* The shipped translation model on a hundred sentences: the same draws whatever the batch and the
- * threads, no sequence twice, and no empty best translation. */
+/* Tests the shipped translation model on a hundred sentences: draws do not depend on batch and
+ * threads, no sequence occurs twice, and the best translation is never empty. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -156,7 +156,8 @@ static void long_inputs_are_refused(void **state)
         text[i] = i % 5 < 4 ? "word"[i % 5] : ' ';
     check_refused(text, 5 * 128, "128 tokens; the model takes at most 127");
     check_refused(text, 5 * 1000, "1000 tokens; the model takes at most 127");
-    check_refused(text, sizeof text, "70000 bytes; the model takes at most 65536, and 127 tokens");
+    check_refused(text, sizeof text,
+                  "70000 bytes; the model takes at most 65536 bytes and 127 tokens");
 }
 
 int main(void)

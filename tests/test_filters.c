@@ -1,5 +1,5 @@
-/* What changes the model: bans, lengths, top-k, top-p, min-p, stop strings; and how far
- * temperatures and scores may go. */
+/* Tests the settings that change the model: bans, lengths, top-k, top-p, min-p, stop strings; and
+ * extreme temperatures and scores. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Draws from GGUF models, held to llama.cpp itself. */
+/* Tests draws from GGUF models against llama.cpp itself. */
 #ifdef SBEAM_HAVE_LLAMA
 #include "gguf_check.h"
 

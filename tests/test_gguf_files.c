@@ -1,4 +1,5 @@
-/* GGUF models: their text, their files, whole, edited and damaged, and memory that fails. */
+/* Tests the text and the files of GGUF models: whole, edited and damaged files, and failing memory.
+ */
 #include <unistd.h>
 
 #include "model_check.h"

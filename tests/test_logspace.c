@@ -1,4 +1,4 @@
-/* Log-space forms against long double, over their whole range; and the flat list. */
+/* Tests log-space functions against long double over their whole range, and the flat list. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>

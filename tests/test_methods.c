@@ -1,5 +1,5 @@
-/* The methods at their limits, where they must agree with each other or with a few lines of
- * sorting; and what changes the model: bans, lengths, top-k, top-p, min-p, stop strings. */
+/* Tests the methods at their limits, at which they must agree with each other or with a few lines
+ * of sorting, and on examples worked out by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Opening models: files that are recognised, files that are refused, failing memory. */
+/* Tests opening models: files that are recognised, files that are refused, failing memory. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,10 +13,10 @@ static void test_tree_refused(void **state)
     (void)state;
     static const refusal refusals[] = {
         {"", SB_ERR_FORMAT, "t: expected a model, found an empty file"},
-        {"{", SB_ERR_FORMAT, "t:1: expected JSON, found: "},
-        {"{\n\"a\": x}", SB_ERR_FORMAT, "t:2: expected JSON, found: "},
-        {"{\"a\":1,\n\"a\":2}", SB_ERR_FORMAT, "t:2: expected JSON, found: duplicate object key"},
-        {"{\"a\":\"\xff\"}", SB_ERR_FORMAT, "t:1: expected JSON, found: unable to decode"},
+        {"{", SB_ERR_FORMAT, "t:1: not valid JSON: "},
+        {"{\n\"a\": x}", SB_ERR_FORMAT, "t:2: not valid JSON: "},
+        {"{\"a\":1,\n\"a\":2}", SB_ERR_FORMAT, "t:2: not valid JSON: duplicate object key"},
+        {"{\"a\":\"\xff\"}", SB_ERR_FORMAT, "t:1: not valid JSON: unable to decode"},
         {"{}", SB_ERR_FORMAT, "t:1: expected an entry \"format\": sbeam-tree or sbeam-chain"},
         {"\n{\"format\":\"x\"}", SB_ERR_FORMAT,
          "t:2: expected \"format\": sbeam-tree or sbeam-chain, found \"x\""},
@@ -33,8 +33,8 @@ static void test_tree_refused(void **state)
         {TREE("{\"a\":[1,null,null]}"), SB_ERR_FORMAT, "expected [probability, subtree or null]"},
         {TREE("{\"a\":[-0.1,null],\"b\":[1.1,null]}"), SB_ERR_FORMAT,
          "t:3: 'a': expected a probability of at least 0"},
-        {TREE("{\"a\":[1e999,null]}"), SB_ERR_FORMAT, "t:3: expected JSON, found: real number"},
-        {TREE("{\"a\":[NaN,null]}"), SB_ERR_FORMAT, "t:3: expected JSON, found: invalid token"},
+        {TREE("{\"a\":[1e999,null]}"), SB_ERR_FORMAT, "t:3: not valid JSON: real number"},
+        {TREE("{\"a\":[NaN,null]}"), SB_ERR_FORMAT, "t:3: not valid JSON: invalid token"},
         {TREE("{\"a\":[0,null]}"), SB_ERR_FORMAT, "the root: the children sum to 0, expected 1"},
         {TREE("{\"a\":[0.5,\n{\"[{\":[1,\n\n{\"b\":[0.3,null],\"c\":[0.6,null]}]}],"
               "\"b\":[0.5,null]}"),
@@ -43,10 +43,11 @@ static void test_tree_refused(void **state)
          "t:4: 'b': the children sum to 2, expected 1"},
         {TREE("{\"a\":[0.999998,null]}"), SB_ERR_FORMAT, "the children sum to 0.999998"},
         {TREE("{\"\":[1,null]}"), SB_ERR_FORMAT,
-         "a token may not be empty nor contain white space"},
-        {TREE("{\"a b\":[1,null]}"), SB_ERR_FORMAT, "'a b': a token may not be empty nor contain"},
+         "expected a token that is not empty and has no white space"},
+        {TREE("{\"a b\":[1,null]}"), SB_ERR_FORMAT,
+         "'a b': expected a token that is not empty and has"},
         {TREE("{\"a\\nb\":[1,null]}"), SB_ERR_FORMAT,
-         "'a?b': a token may not be empty nor contain"},
+         "'a?b': expected a token that is not empty and has"},
         {"[1]", SB_ERR_FORMAT, "t: not a model file; expected one of: a JSON tree"},
     };
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)
@@ -68,9 +69,9 @@ static void test_chain_refused(void **state)
          "c:1: expected a list of tokens in 'vocab'"},
         {CHAIN("[1]", "\"b\"", "[1]", ""), SB_ERR_FORMAT, "c:2: expected only strings in 'vocab'"},
         {CHAIN("[\"a\",\"a\"]", "\"a\"", "[1]", ""), SB_ERR_FORMAT,
-         "c:2: vocab has twice the token 'a'"},
+         "c:2: vocab has a duplicate token 'a'"},
         {CHAIN("[\"a\",\"b c\"]", "\"a\"", "[1]", ""), SB_ERR_FORMAT,
-         "c:2: a token may not be empty nor contain white space: 'b c'"},
+         "c:2: expected tokens that are not empty and have no white space, found 'b c'"},
         {CHAIN("[]", "\"a\"", "[]", ""), SB_ERR_FORMAT,
          "c:1: expected a token of the vocab in eos, found 'a'"},
         {CHAIN(AB, "1", "[1,0]", ""), SB_ERR_FORMAT, "c:1: expected a token of the vocab in 'eos'"},
@@ -188,11 +189,12 @@ static void test_files_refused(void **state)
                9);
     check_file_refused(path, SB_ERR_FORMAT, "found an xz file; decompress it first (xz -dk)");
     write_file(path, "mmap lm http://kheafield.com/code format version 5\n", 51);
-    check_file_refused(path, SB_ERR_FORMAT, "found a KenLM binary file; give the ARPA file");
+    check_file_refused(path, SB_ERR_FORMAT,
+                       "found a KenLM binary file; use the ARPA file that it was made from");
     write_file(path, "PK\3\4....", 8);
-    check_file_refused(path, SB_ERR_FORMAT, "make a model of it with tools/convert_fairseq.py");
+    check_file_refused(path, SB_ERR_FORMAT, "convert it with tools/convert_fairseq.py");
     write_file(path, "\x80\2\x8a\nl\xfc....", 10);
-    check_file_refused(path, SB_ERR_FORMAT, "found a PyTorch checkpoint; make a model of it");
+    check_file_refused(path, SB_ERR_FORMAT, "found a PyTorch checkpoint; convert it with");
     write_file(path, "\1\2\3 \\data\\ \0 nothing", 21);
     check_file_refused(path, SB_ERR_FORMAT, "not a model file; expected one of: a JSON tree");
     /* A gzip header alone, and one with a damaged body. */

@@ -1,4 +1,5 @@
-/* Models in use: rows of trees and chains, text and tokens, sessions and their boundary. */
+/* Tests models in use: rows of trees and chains, text and tokens, sessions and the checks of their
+ * arguments. */
 #include "model_check.h"
 
 static void test_tree_rows(void **state)
@@ -92,8 +93,9 @@ static void test_prefixes_refused(void **state)
     (void)state;
     sb_model *model = open_file(TEST_DATA "/uneven.json");
     check_prefix_refused(model, "on off", "prefix: the tree has no token 'off'");
-    check_prefix_refused(model, "on left", "prefix: word 2, 'left', leaves the tree");
-    check_prefix_refused(model, "stop on", "prefix: word 2, 'on', follows a leaf of the tree");
+    check_prefix_refused(model, "on left", "prefix: the tree has no edge for word 2, 'left'");
+    check_prefix_refused(model, "stop on",
+                         "prefix: word 2, 'on', follows a leaf of the tree, where sequences end");
     check_prefix_refused(model, " stop",
                          "the prefix ends in a leaf of the tree: nothing can follow");
     sb_model_close(model);
@@ -125,7 +127,7 @@ static void test_encode_decode(void **state)
     assert_int_equal(sb_model_encode(model, "on of", 5, &tokens, &n, &err), SB_ERR_INPUT);
     assert_string_equal(err.message, "the model has no token 'of'");
     assert_int_equal(sb_model_decode(model, (int32_t[]){0, 7}, 2, &text, &err), SB_ERR_ARGUMENT);
-    assert_string_equal(err.message, "token 7, at place 1, has no text");
+    assert_string_equal(err.message, "token 7, at position 1, has no text");
     assert_null(sb_model_token_text(model, -1));
     assert_null(sb_model_token_text(model, 7));
     assert_int_equal(sb_model_find_token(model, "", 0), -1);
@@ -240,7 +242,7 @@ static void test_session_arguments(void **state)
         {-1, -1, -1, 0, "n_rows is -1; expected at least 1"},
         {1, 0, 0, 0, "row 0: parent is 0, but the previous step had 0 rows"},
         {1, -2, -1, 0, "row 0: parent is -2, but the previous step had 0 rows"},
-        {1, -1, 0, 0, "row 0: parent is -1 and token 0, but both are -1 or neither"},
+        {1, -1, 0, 0, "row 0: parent is -1 and token is 0; expected both to be -1, or neither"},
         {1, -1, 2, 0, "row 0: token is 2; expected 0 to 1"},
         {1, -1, -2, 0, "row 0: token is -2; expected 0 to 1"},
         {1, -1, -1, 2, "row 0: input is 2; expected 0 to 1"},

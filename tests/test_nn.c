@@ -1,4 +1,4 @@
-/* The parts of neural networks, each against its definition in double. */
+/* Tests the parts of neural networks, each against its definition in double. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

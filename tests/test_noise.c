@@ -1,5 +1,5 @@
-/* The key schedule of doc/noise.md, pinned. The vectors of philox4x64-10 are Random123's own
- * (tests/kat_vectors of its distribution); the others are this project's and may never change. */
+/* Pins the key schedule of doc/noise.md. The vectors of philox4x64-10 are Random123's own
+ * (tests/kat_vectors of its distribution); the others are this project's and must never change. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
-/* Numbers as text: every double must read back bit for bit.
+/* Tests numbers as text: every double must read back bit for bit.
  *
- * Ten million random doubles, half of them random bits and half log-uniform with random mantissas,
- * are written by number_format and read by strtod. The value must also be that of %.17g, the text
- * at most as long in digits, and the awkward ones (powers of two and ten and their neighbours,
- * half-way cases, denormals) are visited one by one. */
+ * number_format writes ten million random doubles, half of them random bits and half log-uniform
+ * with random mantissas, and strtod reads them. The value must also be that of %.17g, with at most
+ * as many digits. Awkward numbers (powers of two and ten and their neighbours, half-way cases,
+ * denormals) are tested one by one. */
 #include "common/number.h"
 
 #include <math.h>

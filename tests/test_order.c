@@ -1,5 +1,5 @@
-/* The law of the order: chi-square of ordered draws against the exact Plackett-Luce law of
- * enumerable models, and proof that the same test catches samplers that are broken on purpose. */
+/* Tests the law of the order: chi-square of ordered draws against the exact Plackett-Luce law of
+ * enumerable models. The same test must catch samplers that are broken on purpose. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

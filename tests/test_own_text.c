@@ -1,5 +1,5 @@
-/* Models with a way of their own from text to tokens, and with a longest sequence: a custom table
- * whose text is letters without blanks between them. */
+/* Tests models that turn text into tokens themselves and have a longest sequence, with a custom
+ * table whose text is letters without blanks between them. */
 #include "model_check.h"
 #include "sbeam/sbeam.h"
 
@@ -129,7 +129,7 @@ static void test_pretokenized(void **state)
     check_text(model, "abca", 4, "aba");
     check_text(model, "", 0, "");
     assert_int_equal(sb_model_decode(model, (int32_t[]){0, 4}, 2, &text, &err), SB_ERR_ARGUMENT);
-    assert_string_equal(err.message, "token 4, at place 1, is no id below 4");
+    assert_string_equal(err.message, "token 4, at position 1, is out of range; expected 0 to 3");
     assert_int_equal(sb_model_set_marker(model, "@@", &err), SB_OK); /* of tokens only */
     check_text(model, "aba", 3, "aba");
 

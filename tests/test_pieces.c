@@ -1,5 +1,5 @@
-/* SentencePiece behind its C functions: text both ways, any bytes as text, any bytes as a model.
- * data/pieces.model is made by data/make_pieces.py. */
+/* Tests SentencePiece behind its C functions: text both ways, any bytes as text, any bytes as a
+ * model. data/make_pieces.py makes data/pieces.model. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@ static pieces *open_kept(void)
     pieces *p = NULL;
     sb_error err = {.message = ""};
     if (pieces_open(&p, "kept", model_bytes, model_size, &err) != SB_OK &&
-        strstr(err.message, "build of sbeam is without") == NULL)
+        strstr(err.message, "sbeam was built without") == NULL)
         fail_msg("%s", err.message);
     return p;
 }
@@ -95,7 +95,8 @@ static void test_ids(void **state)
     char *text;
     sb_error err;
     assert_int_equal(pieces_decode(p, (int32_t[]){5, 150}, 2, &text, &err), SB_ERR_ARGUMENT);
-    assert_string_equal(err.message, "piece 150, at place 1, is no id below 150");
+    assert_string_equal(err.message,
+                        "piece 150, at position 1, is out of range; expected 0 to 149");
     assert_int_equal(pieces_decode(p, (int32_t[]){-1}, 1, &text, &err), SB_ERR_ARGUMENT);
     alloc_fail_at(1);
     assert_int_equal(pieces_decode(p, (int32_t[]){5}, 1, &text, &err), SB_ERR_MEMORY);
@@ -232,16 +233,16 @@ static void test_hostile_pieces(void **state)
     put_piece(m, run, 1024, 1);
     expect(m, NULL);
     put_piece(m, run, 1025, 1); /* SentencePiece recurses by byte */
-    expect(m, "piece 3 of the SentencePiece model is 1025 bytes");
+    expect(m, "piece 3 of the SentencePiece model has 1025 bytes");
     m = start_model();
     put_piece(m, "b\0c", 3, 1);
-    expect(m, "piece 2 of the SentencePiece model is 3 bytes that are no text");
+    expect(m, "piece 2 of the SentencePiece model has 3 bytes; expected 1 to 1024 bytes of UTF-8");
     m = start_model();
     put_piece(m, "\xff", 1, 1);
-    expect(m, "no text");
+    expect(m, "has 1 bytes; expected 1 to 1024 bytes of UTF-8");
     m = start_model();
     put_piece(m, "", 0, 1);
-    expect(m, "no text");
+    expect(m, "has 0 bytes; expected 1 to 1024 bytes of UTF-8");
     m = start_model();
     put_piece(m, "a", 1, 1);
     expect(m, "already defined"); /* in SentencePiece's words */
@@ -330,7 +331,8 @@ static void test_hostile_maps(void **state)
             units[256 * k + A] = make_unit(256 * k + A, 256 * (k + 1), A, true);
             units[256 * (k + 1)] = UINT32_C(1) << 31;
         }
-        expect_map(units, N, depth == 32 ? NULL : "too many of its entries begin one another");
+        expect_map(units, N,
+                   depth == 32 ? NULL : "too many of its entries are prefixes of one another");
     }
     memset(units, 0, sizeof units);
     units[0] = make_unit(0, 1, 0, false);
@@ -342,9 +344,9 @@ static void test_hostile_maps(void **state)
     units[2] = UINT32_C(1) << 31 | 2;
     expect_map(units, 256, "a replacement lies outside it");
     units[1 ^ A] = make_unit(1 ^ A, 1, A, false);
-    expect_map(units, 256, "it runs in a circle");
+    expect_map(units, 256, "it has a cycle");
     units[1 ^ A] = make_unit(1 ^ A, 256, A, false);
-    expect_map(units, 256, "an offset leads outside it");
+    expect_map(units, 256, "an offset points outside it");
     units[0] |= UINT32_C(1) << 31;
     expect_map(units, 256, "it has no root");
 }

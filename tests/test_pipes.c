@@ -1,4 +1,5 @@
-/* Many inputs: the order of results, where the work ends, and plans that are refused. */
+/* Tests drawing from many inputs: the order of results, the end of the work, and plans that are
+ * refused. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* What is promised of every draw: pruning changes nothing, draws are nested, and neither threads
- * nor batches nor the order of the inputs matter. Bit for bit. */
+/* Tests the promises about every draw, bit for bit: pruning changes nothing, draws are nested, and
+ * threads, batches and the order of the inputs do not matter. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

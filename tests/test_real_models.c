@@ -1,9 +1,8 @@
-/* Two n-gram models of CMU Sphinx as they are in the world: English phones (gzip, 43 words) and
- * English words (xz, 72,547 words and 3.7 million n-grams). SBEAM_TEST_MODELS names their folder;
- * without it these tests say that they were skipped.
+/* Tests two published n-gram models of CMU Sphinx: English phones (gzip, 43 words) and English
+ * words (xz, 72,547 words and 3.7 million n-grams). SBEAM_TEST_MODELS names their folder; without
+ * it these tests say that they were skipped.
  *
- * Known answers are sums of numbers that the files list, base 10, with the line of each beside it.
- */
+ * Known answers are sums of numbers that the files list, base 10, each with its line number. */
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>

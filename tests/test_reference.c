@@ -1,17 +1,19 @@
-/* The neural models against known answers of others: logits and log-probabilities of given targets,
- * and hypotheses of beam search.
+/* Tests neural models against known answers of other programs: logits and log-probabilities of
+ * given targets, and hypotheses of beam search.
  *
- * A reference file holds for each sentence N the source ids (sN.source, or sN.text where the model
+ * A reference file holds for each sentence N the source ids (sN.source, or sN.text if the model
  * splits text itself), the decoder's inputs (sN.previous), the logits (sN.logits) and possibly the
- * hypotheses of beam search of width K in their order (sN.beamK.J.tokens and .score).
+ * hypotheses of beam search of width K in their order (sN.beamK.J.tokens and .score). There are
+ * three sources:
  *
- * tests/data/tiny-fconv*: random weights, logits by PyTorch in double (tests/golden/make_tiny.py).
- * models/enfr-everyday: by PyTorch in float (train/export.py --reference).
- * SBEAM_GOLDEN_PREPARED names a folder of models and answers of fairseq, the code published with
- * the paper (tests/golden/prepare.py); without it that test says that it was skipped.
+ * - tests/data/tiny-fconv*: random weights, logits by PyTorch in double
+ *   (tests/golden/make_tiny.py).
+ * - models/enfr-everyday: logits by PyTorch in float (train/export.py --reference).
+ * - SBEAM_GOLDEN_PREPARED: a folder of models and answers of fairseq, the code published with the
+ *   paper (tests/golden/prepare.py). If it is not set, that test says that it was skipped.
  *
- * float32 leaves some 1e-5 of the largest logit of a sentence with these weights; a wrong residual,
- * position or window leaves 1e-2 and more. The border is 1e-4. */
+ * With these weights, float32 causes errors of about 1e-5 of the largest logit of a sentence; a
+ * wrong residual, position or window causes 1e-2 and more. The tolerance is 1e-4. */
 #include <dirent.h>
 #include <unistd.h>
 

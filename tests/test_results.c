@@ -1,5 +1,5 @@
-/* The numbers of a draw: weights and the probability of the whole, against arithmetic on leaves
- * whose probabilities are known. */
+/* Tests the numbers of a draw, its weights and the probability of the whole draw, against
+ * arithmetic on leaves whose probabilities are known. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Kernels, rows and lazy children against slow references. */
+/* Tests kernels, rows and lazy children against slow references. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* Sequence-to-sequence models at work: sessions, sources that come and go, and draws that do not
- * depend on what is computed beside them. */
+/* Tests sequence-to-sequence models in use: sessions, changing sources, and draws that do not
+ * depend on the other rows of a batch. */
 #include "draw_check.h"
 #include "model_check.h"
 #include "model_edit.h"
@@ -126,7 +126,7 @@ static void longest(void **state)
     for (int i = 1; i < TINY_LONGEST; i++)
         step_one(session, 0, token, 0, row);
     assert_int_equal(sb_session_step(session, 1, &parent, &token, &input, row, &err), SB_ERR_LIMIT);
-    assert_string_equal(err.message, "row 0: the model has no position after its first 38");
+    assert_string_equal(err.message, "row 0: the sequence is too long; the model has 38 positions");
     assert_int_equal(sb_session_step(session, 1, &parent, &token, &input, row, &err),
                      SB_ERR_ARGUMENT); /* a failure leaves no rows */
     step_one(session, -1, -1, 0, row);

@@ -1,5 +1,5 @@
-/* Files of sequence-to-sequence models that are wrong, cut off, or damaged: each is refused with a
- * message that says where, or works; and memory may fail at any place. */
+/* Tests wrong, truncated and damaged files of sequence-to-sequence models: each is refused with a
+ * message that says where, or works. Every allocation may fail. */
 #include "draw_check.h"
 #include "model_check.h"
 #include "model_edit.h"
@@ -15,16 +15,16 @@ typedef struct edit_case {
 #define DESCRIPTION "m: description: "
 
 static const edit_case description_cases[] = {
-    {"", NULL, "m: a safetensors file, but not a model of sbeam's: its metadata has no entry"},
-    {"", "\"no object\"", "m: description:1: expected JSON, found: "},
+    {"", NULL, "m: this is a safetensors file, but not an sbeam model: its metadata has no entry"},
+    {"", "\"no object\"", "m: description:1: not valid JSON: "},
     {"", "[]", "m: description:1: expected a JSON object, found an array"},
-    {"#another", "U8 [3]", "m: the description has no place for the tensor 'another'"},
+    {"#another", "U8 [3]", "m: the description does not use the tensor 'another'"},
     {"decoder/0/attention", "false",
-     "m: the description has no place for the tensor 'decoder.layers.0.context.bias'"},
+     "m: the description does not use the tensor 'decoder.layers.0.context.bias'"},
     {"version", NULL, DESCRIPTION "expected a whole number from 1 to 2147483647 in \"version\""},
     {"version", "1.5", "in \"version\""},
     {"version", "0", "in \"version\""},
-    {"version", "2", "m: version 2 of the format; this sbeam reads version 1"},
+    {"version", "2", "m: the file has version 2 of the format; this sbeam reads version 1"},
     {"architecture", NULL, DESCRIPTION "expected a name in \"architecture\""},
     {"architecture", "7", DESCRIPTION "expected a name in \"architecture\""},
     {"architecture", "\"transformer\"",
@@ -62,7 +62,7 @@ static const edit_case description_cases[] = {
     {"encoder/0/residual", "-1", "from 0 to 1 in \"encoder[0].residual\""},
     {"decoder/0/attention", "1", "expected true or false in \"decoder[0].attention\""},
     {"encoder/0/attention", "true",
-     "\"encoder[0].attention\" is true; expected attention in the decoder alone"},
+     "\"encoder[0].attention\" is true; only the decoder can have attention"},
 };
 
 static const edit_case tensor_cases[] = {
@@ -84,7 +84,7 @@ static const edit_case tensor_cases[] = {
      "is (2305843009213693952, 0); expected a matrix"},
     {"#encoder.tokens", "F32 []", "is (); expected a matrix"},
     {"#encoder.positions", "F32 [40, 11]",
-     "m: encoder.tokens is 12 wide, encoder.positions 11; expected the same"},
+     "m: encoder.tokens is 12 wide, but encoder.positions is 11; expected the same"},
     {"#encoder.input.weight", "F32 [8, 11]",
      "m: tensor 'encoder.input.weight' is (8, 11); expected (8, 12)"},
     {"#encoder.input.bias", "F32 [9]", "m: tensor 'encoder.input.bias' is (9); expected (8)"},
@@ -105,13 +105,13 @@ static const edit_case tensor_cases[] = {
     {"decoder/0/kernel", "4", "is (32, 3, 16); expected (32, 4, 16)"},
     {"encoder/0/width", "1048576", "is (16, 3, 8); expected (2097152, 3, 8)"},
     {"decoder/1/attention", "true", "'decoder.layers.1.query.weight' is missing"},
-    {"$source.dictionary", NULL, "m: the model has no text: expected the bytes of"},
-    {"#target.dictionary", "F32 [1]", "m: the model has no text: expected the bytes of"},
+    {"$source.dictionary", NULL, "m: the model has no vocabulary: expected a U8 tensor"},
+    {"#target.dictionary", "F32 [1]", "m: the model has no vocabulary: expected a U8 tensor"},
     {"$source.dictionary", "a\nb\n",
-     "m: 'source.dictionary' has 2 tokens, 'encoder.tokens' 37; expected the same"},
+     "m: 'source.dictionary' has 2 tokens, but 'encoder.tokens' has 37; expected the same"},
     {"$target.dictionary", "",
-     "m: 'target.dictionary' has 0 tokens, 'decoder.tokens' 51; expected the same"},
-    {"$source.dictionary", "a\nb\nc\nb\n", "m: line 4 of 'source.dictionary': 'b' is there twice"},
+     "m: 'target.dictionary' has 0 tokens, but 'decoder.tokens' has 51; expected the same"},
+    {"$source.dictionary", "a\nb\nc\nb\n", "m: line 4 of 'source.dictionary': duplicate token 'b'"},
     {"$source.dictionary", "a\nb c\n",
      "m: line 2 of 'source.dictionary': expected a token in UTF-8 without blanks"},
     {"$source.dictionary", "a\r\nb\r\n", "line 1 of 'source.dictionary': expected a token"},
@@ -198,8 +198,9 @@ static void combinations(void **state)
         snprintf(shape, sizeof shape, "F32 [%d, 11]", widths[i]);
         model_edit_set(&edit, name, shape);
     }
-    check_refused(&edit, "narrow decoder",
-                  "m: decoder.tokens is 11 wide, encoder.tokens 12; attention expects the same");
+    check_refused(
+        &edit, "narrow decoder",
+        "m: decoder.tokens is 11 wide, but encoder.tokens is 12; attention needs the same width");
     model_edit_close(&edit);
 
     model_edit_open(&edit, tiny);

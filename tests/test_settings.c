@@ -1,4 +1,4 @@
-/* Settings: by name, from text and back, and what is refused with a sentence. */
+/* Tests settings: by name, from text and back, and the errors. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* The tests of the tests: what the statistics must notice, and what they must let pass. */
+/* Tests the statistical tests: what they must catch, and what they must let pass. */
 #include "statistics.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Elements of tensors as floats; half-precision numbers, all of them, against their definition. */
+/* Tests reading elements of tensors as floats: all half-precision numbers, against their
+ * definition. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

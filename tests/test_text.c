@@ -1,4 +1,4 @@
-/* The text layer: UTF-8, words, vocabularies, lines, decimal numbers. */
+/* Tests the text layer: UTF-8, words, vocabularies, lines, decimal numbers. */
 #include <locale.h>
 #include <unistd.h>
 

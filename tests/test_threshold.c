@@ -1,4 +1,4 @@
-/* The law of the values: G of every leaf, the threshold kappa, and the importance weights. */
+/* Tests the law of the values: G of every leaf, the threshold kappa, and the importance weights. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

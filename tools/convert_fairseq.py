@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Convert a convolutional model of fairseq (Gehring et al. 2017) into a model file of sbeam.
+"""Convert a convolutional model of fairseq (Gehring et al. 2017) to an sbeam model file.
 
     convert_fairseq.py checkpoint.pt --source-dict dict.en.txt --target-dict dict.fr.txt -o model.safetensors
 
-Reads checkpoints of every fairseq since the first fairseq-py of 2017, the ones published with papers among
-them. Needs numpy, but neither torch nor fairseq. The text that the model takes and gives is tokenised as its
-training data was (published models: Moses tokenizer and BPE), with spaces between tokens.
+Reads checkpoints of every fairseq version since the first fairseq-py of 2017, including those published with
+papers. Needs numpy, but neither torch nor fairseq. Inputs and outputs of the model must be tokenised like its
+training data (published models: Moses tokenizer and BPE), with spaces between tokens.
 """
 import argparse
 import ast
@@ -15,7 +15,7 @@ import sys
 try:
     import numpy as np
 except ImportError:
-    sys.exit('convert_fairseq: this Python has no numpy (Debian: python3-numpy)')
+    sys.exit('convert_fairseq: this Python has no numpy; install it (Debian: python3-numpy)')
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fairseq_files  # noqa: E402
@@ -26,9 +26,9 @@ EOS, PAD, UNK = fairseq_files.EOS, fairseq_files.PAD, fairseq_files.UNK
 
 
 class State:
-    """The tensors of a checkpoint; remembers which have been used, since one left over is a misunderstanding."""
+    """The tensors of a checkpoint. Records which are used: one that is left over shows a misread model."""
 
-    # Buffers without a part in the arithmetic. Versions differ in the weight norm, which g's shape tells.
+    # Buffers that the network does not compute with.
     NO_WEIGHTS = {'decoder.version', 'encoder.embed_positions.range_buf', 'decoder.embed_positions.range_buf'}
 
     def __init__(self, arrays):
@@ -45,7 +45,7 @@ class State:
         return self.arrays[name]
 
     def weight(self, name):
-        """In double, weight norm folded."""
+        """Returns a weight in double, weight norm folded in (its axis depends on the version; g shows it)."""
         if name + '.weight' in self.arrays:
             return np.asarray(self.take(name + '.weight'), np.float64)
         try:
@@ -61,12 +61,12 @@ class State:
         return {'weight': self.weight(name), 'bias': self.take(name + '.bias')}
 
     def convolution(self, name):
-        """fairseq has (kernel, in, out), a model file (out, kernel, in)."""
+        """Turns the (kernel, in, out) of fairseq into the (out, kernel, in) of a model file."""
         return {'weight': self.weight(name).transpose(2, 0, 1), 'bias': self.take(name + '.bias')}
 
 
 def evaluate(expression):
-    """The value of an expression such as "[(512, 3)] * 9 + [(1024, 3)]": lists, tuples, +, * and constants."""
+    """Evaluates "[(512, 3)] * 9 + [(1024, 3)]" and the like: lists, tuples, +, * and constants."""
     def value(node):
         if isinstance(node, ast.Constant) and isinstance(node.value, (bool, int)):
             return node.value
@@ -90,12 +90,12 @@ def evaluate(expression):
 
 
 def find_layers(state, half, expression):
-    """(width, kernel, residual) of each layer: as the tensors are; the residuals as the arguments say."""
+    """Returns (width, kernel, residual) of each layer, the residuals by the arguments, the rest by the tensors."""
     found = []
     while f'{half}.convolutions.{len(found)}' in state:
         shape = state.shape(f'{half}.convolutions.{len(found)}')
         if len(shape) != 3 or shape[2] % 2 != 0:
-            raise modelfile.FileError(f'{half}.convolutions.{len(found)}: a weight of shape {shape}, '
+            raise modelfile.FileError(f'{half}.convolutions.{len(found)}: the weight has shape {shape}; '
                                       'expected (kernel, in, 2 * out)')
         found.append((shape[2] // 2, shape[0]))
     if expression is None:  # the first checkpoints have the name of an architecture instead
@@ -107,11 +107,11 @@ def find_layers(state, half, expression):
     except TypeError:
         agree = False
     if not agree:
-        raise modelfile.FileError(f'{half} layers: the arguments say {expression}, the tensors are (width, '
+        raise modelfile.FileError(f'{half} layers: the arguments say {expression}, but the tensors are (width, '
                                   f'kernel) {found}')
     for i, (_, _, residual) in enumerate(layers):
         if not 0 <= residual <= i + 1:
-            raise modelfile.FileError(f'{half} layer {i}: residual {residual}, expected 0 to {i + 1}')
+            raise modelfile.FileError(f'{half} layer {i}: residual is {residual}; expected 0 to {i + 1}')
     return layers
 
 
@@ -120,7 +120,7 @@ def put(weights, name, parts):
 
 
 def convert_half(state, half, layers, weights):
-    """What encoder and decoder share."""
+    """Converts the parts that encoder and decoder have in common; returns the description of the layers."""
     weights[half + '.tokens'] = state.take(half + '.embed_tokens.weight')
     weights[half + '.positions'] = state.take(half + '.embed_positions.weight')
     put(weights, half + '.input', state.linear(half + '.fc1'))
@@ -136,11 +136,11 @@ def convert_half(state, half, layers, weights):
 
 
 def convert_attention(state, layers, expression, weights):
-    """Whether each decoder layer attends to the source."""
+    """Converts the attention; returns for each decoder layer whether it attends to the source."""
     attends = [f'decoder.attention.{i}.in_projection' in state for i in range(len(layers))]
     named = attends if expression is None else evaluate(expression)
     if (named if isinstance(named, list) else [named] * len(layers)) != attends:
-        raise modelfile.FileError(f'decoder attention: the arguments say {expression}, by its tensors it is {attends}')
+        raise modelfile.FileError(f'decoder attention: the arguments say {expression}, but the tensors say {attends}')
     for i in (i for i, attention in enumerate(attends) if attention):
         put(weights, f'decoder.layers.{i}.query', state.linear(f'decoder.attention.{i}.in_projection'))
         put(weights, f'decoder.layers.{i}.context', state.linear(f'decoder.attention.{i}.out_projection'))
@@ -156,7 +156,7 @@ def check_architecture(state, args):
 
 
 def convert(arrays, args):
-    """weights, description of a checkpoint's tensors and arguments"""
+    """Returns the weights and the description of a model, from a checkpoint's tensors and arguments."""
     state, weights = State(arrays), {}
     check_architecture(state, args)
     encoder = find_layers(state, 'encoder', getattr(args, 'encoder_layers', None))
@@ -183,18 +183,19 @@ def convert(arrays, args):
 def check_vocabulary(words, path, weights, half):
     n = len(weights[half + '.tokens'])
     if len(words) != n:
-        raise modelfile.FileError(f'{path}: {len(words)} types ({len(fairseq_files.SPECIAL)} special ones among them), '
+        raise modelfile.FileError(f'{path}: {len(words)} types (including {len(fairseq_files.SPECIAL)} special ones), '
                                   f'but the checkpoint has {n} in {half}.embed_tokens')
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('checkpoint', help='of fairseq, such as model.pt or checkpoint_best.pt')
+    parser.add_argument('checkpoint', help='checkpoint of fairseq, such as model.pt or checkpoint_best.pt')
     parser.add_argument('--source-dict', required=True, help='dict.LANG.txt of the source')
     parser.add_argument('--target-dict', required=True, help='dict.LANG.txt of the target')
     parser.add_argument('-o', '--out', required=True, help='model file to write')
-    parser.add_argument('--dtype', choices=['f32', 'f16'], default='f32', help='of the weights (default %(default)s)')
-    parser.add_argument('--name', help='for `sbeam info` (default: the name of the checkpoint)')
+    parser.add_argument('--dtype', choices=['f32', 'f16'], default='f32',
+                        help='type of the weights (default %(default)s)')
+    parser.add_argument('--name', help='name that `sbeam info` shows (default: the name of the checkpoint)')
     options = parser.parse_args()
     try:
         arrays, args = fairseq_files.read_checkpoint(options.checkpoint)
@@ -213,8 +214,8 @@ def main():
     except (modelfile.FileError, OSError) as error:
         sys.exit(f'convert_fairseq: {error}')
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
-        # What a damaged checkpoint may hold is without end; what it lacks to be converted is said here.
-        sys.exit(f'convert_fairseq: {options.checkpoint}: not what a checkpoint of fairseq holds: '
+        # A damaged checkpoint can fail in any way; the message says what was missing or wrong.
+        sys.exit(f'convert_fairseq: {options.checkpoint}: not a checkpoint of fairseq, or damaged: '
                  f'{type(error).__name__}: {error}')
     print(f'{options.out}: {len(source)} source types, {len(target)} target types, '
           f'{len(description["encoder"])} + {len(description["decoder"])} layers, '

@@ -1,4 +1,4 @@
-"""The two kinds of files of fairseq that a conversion reads: checkpoints and dictionaries."""
+"""Reads the two kinds of fairseq files that a conversion needs: checkpoints and dictionaries."""
 import argparse
 import re
 import sys
@@ -10,14 +10,14 @@ import torch_file
 
 SPECIAL = ['<Lua-heritage>', '<pad>', '</s>', '<unk>']  # the first ids of every dictionary
 PAD, EOS, UNK = 1, 2, 3
-# Outside the support. fairseq itself takes out pad alone; id 0 is never seen in training (ids counted
-# from 1 in Lua; it is <s> in newer versions) and left with what label smoothing gives it, some 1e-6.
+# Ids that get probability zero. fairseq itself excludes only pad. Id 0 never occurs in training (ids counted
+# from 1 in Lua; it is <s> in newer versions) and has only what label smoothing gives it, some 1e-6.
 UNUSED = (0, PAD)
 OVERWRITE = ' #fairseq:overwrite'
 
 
 def read_checkpoint(path):
-    """A map of arrays, the arguments (None where there are none)"""
+    """Returns a map of arrays and the arguments (None if there are none)."""
     state = torch_file.read(path)
     if not isinstance(state, dict) or not isinstance(state.get('model'), dict):
         raise modelfile.FileError(f'{path}: no "model" inside; expected a checkpoint of fairseq')
@@ -27,16 +27,16 @@ def read_checkpoint(path):
         args = state['cfg'].get('model')
         args = argparse.Namespace(**args) if isinstance(args, dict) else args
     if not isinstance(args, argparse.Namespace):
-        print(f'{path}: no arguments inside; every layer is taken to have the usual residual', file=sys.stderr)
+        print(f'{path}: no arguments inside; assuming the usual residual for every layer', file=sys.stderr)
         args = None
     return arrays, args
 
 
 def read_dictionary(path):
-    """The texts of all ids. Lines are "token count"; the last blank is the border.
+    """Returns the texts of all ids. Lines are "token count", split at the last blank.
 
-    Of equal tokens the last one has the text, as in fairseq. The others are still there, since they have
-    embeddings: their texts get their ids, which no input has.
+    If tokens are equal, the last one keeps the text, as in fairseq. The others stay, because they have
+    embeddings; their ids are appended to their texts, which no input contains.
     """
     words = list(SPECIAL)
     try:
@@ -55,7 +55,7 @@ def read_dictionary(path):
 
 
 def distinct(words, path):
-    # A blank inside of a token cannot be typed where blanks lie between tokens; nor could it in fairseq.
+    # A token cannot contain a blank if blanks separate tokens; nor could it in fairseq.
     words = [re.sub('[\0\t\n\r ]', '_', word) for word in words]
     taken, last = set(words), {word: i for i, word in enumerate(words)}
     for i in range(len(SPECIAL), len(words)):
@@ -66,7 +66,7 @@ def distinct(words, path):
         while words[i] in taken:
             words[i] += '>'
         taken.add(words[i])
-        print(f'{path}: id {i}, "{word}", is there twice or empty; it becomes "{words[i]}"', file=sys.stderr)
+        print(f'{path}: id {i}, "{word}", is a duplicate or empty; renamed to "{words[i]}"', file=sys.stderr)
     return words
 
 

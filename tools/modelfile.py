@@ -1,8 +1,8 @@
-"""Model files of sbeam: safetensors, written and read with numpy alone.
+"""Writes and reads sbeam model files, which are safetensors, with numpy only.
 
-A file is 8 bytes of header size (little-endian), a JSON header and the tensors' bytes. The header gives
-each tensor's type, shape and place, and under "__metadata__" a map of texts; the one called "sbeam" is the
-description of the model (models/README.md describes the format).
+A file is 8 bytes of header size (little-endian), a JSON header and the bytes of the tensors. The header gives
+the type, shape and offsets of each tensor and, under "__metadata__", a map of texts. The text called "sbeam" is
+the description of the model (models/README.md describes the format).
 """
 import json
 import os
@@ -16,16 +16,16 @@ LARGEST_HEADER = 100_000_000
 
 
 class FileError(Exception):
-    """A file that cannot be used; the message says which and why."""
+    """Raised for a file that cannot be used; the message says which file and why."""
 
 
 def write(path, tensors, metadata):
-    """Writes a map of arrays and a map of texts, whole or not at all."""
+    """Writes a map of arrays and a map of texts. On failure an existing file stays as it was."""
     header, order, end = {'__metadata__': metadata}, [], 0
     # The widest elements come first, so that every tensor is aligned without gaps.
     for name, array in sorted(tensors.items(), key=lambda item: -item[1].dtype.itemsize):
         if array.dtype not in NAMES:
-            raise FileError(f'{path}: tensor {name} is {array.dtype}, expected one of {", ".join(TYPES)}')
+            raise FileError(f'{path}: tensor {name} is {array.dtype}; expected one of {", ".join(TYPES)}')
         header[name] = {'dtype': NAMES[array.dtype], 'shape': list(array.shape),
                         'data_offsets': [end, end + array.nbytes]}
         end += array.nbytes
@@ -33,7 +33,7 @@ def write(path, tensors, metadata):
     text = json.dumps(header, ensure_ascii=False, separators=(',', ':')).encode('utf-8')
     text += b' ' * (-len(text) % ALIGNMENT)
     if os.path.exists(path) and not os.path.isfile(path):
-        raise FileError(f'{path}: expected a file, or nothing yet')
+        raise FileError(f'{path}: not a regular file; expected a file, or nothing yet')
     part = path + '.new'
     try:
         with open(part, 'wb') as file:
@@ -48,7 +48,7 @@ def write(path, tensors, metadata):
 
 
 def read(path):
-    """tensors, metadata"""
+    """Returns the tensors and the metadata of a file."""
     with open(path, 'rb') as file:
         data = file.read()
     size = int.from_bytes(data[:8], 'little')
@@ -68,32 +68,32 @@ def read(path):
 
 
 def write_model(path, description, weights, texts, dtype):
-    """A model: its description, its weights (rounded to dtype, 'f32' or 'f16') and its U8 tensors."""
+    """Writes a model: its description, its weights (rounded to dtype, 'f32' or 'f16') and its U8 tensors."""
     wanted = TYPES[dtype.upper()]
     tensors = {}
     for name, array in weights.items():
         tensors[name] = array.astype(wanted)
         if not np.isfinite(tensors[name]).all():
-            raise FileError(f'{path}: {name} has numbers that {dtype} cannot hold or that are no numbers')
+            raise FileError(f'{path}: {name} has numbers that are not finite in {dtype}')
     tensors.update((name, np.frombuffer(text, np.uint8)) for name, text in texts.items())
     write(path, tensors, {'sbeam': json.dumps(description, ensure_ascii=False)})
 
 
 def read_model(path):
-    """tensors, description"""
+    """Returns the tensors and the description of a model."""
     tensors, metadata = read(path)
     if 'sbeam' not in metadata:
-        raise FileError(f'{path}: no "sbeam" among the metadata, so this is no model of sbeam')
+        raise FileError(f'{path}: not an sbeam model: the metadata has no entry "sbeam"')
     return tensors, json.loads(metadata['sbeam'])
 
 
 def fold(v, g):
-    """The weight g v / |v| of weight norm, in double.
+    """Returns the weight g v / |v| of weight norm, in double.
 
-    The norm goes over all axes but the one along which g varies: g says by its shape which that is.
+    The norm runs over all axes except the one along which g varies, which the shape of g shows.
     """
     v, g = np.asarray(v, np.float64), np.asarray(g, np.float64)
     if g.ndim != v.ndim or any(n not in (1, m) for n, m in zip(g.shape, v.shape)):
-        raise FileError(f'weight norm: g of shape {g.shape} does not belong to v of shape {v.shape}')
+        raise FileError(f'weight norm: g of shape {g.shape} does not fit v of shape {v.shape}')
     axes = tuple(axis for axis in range(v.ndim) if g.shape[axis] == 1)
     return v * (g / np.sqrt((v * v).sum(axes, keepdims=True)))

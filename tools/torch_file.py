@@ -1,9 +1,9 @@
-"""Reads files of torch.save, without torch and without running what a pickle names.
+"""Reads files of torch.save, without torch and without running the code that a pickle names.
 
 A pickle may name any class and call it. Old checkpoints name classes that are not installed; a hostile one could
-name something worse. Here only what tensors, maps and arguments are made of is looked up; everything else becomes
-an empty object. Two containers: a zip archive (since torch 1.6), with NAME/data.pkl and a file for each storage,
-and the one before (since 2017), five pickles in a row and then the storages, each with its number of elements.
+name something worse. Only the classes of tensors, maps and arguments are looked up here; all others become empty
+objects. There are two containers. The newer (since torch 1.6) is a zip archive with NAME/data.pkl and a file for
+each storage. The older (since 2017) is five pickles in a row, then the storages, each with its number of elements.
 """
 import argparse
 import collections
@@ -21,7 +21,7 @@ STORAGES = {'FloatStorage': '<f4', 'HalfStorage': '<f2', 'DoubleStorage': '<f8',
 
 
 class Unknown:
-    """Stands for an object of a class that is not looked up: takes whatever a pickle puts into it."""
+    """Stands for an object of a class that is not looked up; ignores everything that a pickle puts into it."""
 
     def __init__(self, *_, **__):
         pass
@@ -40,14 +40,14 @@ class Unknown:
 
 
 class Storage:
-    """A flat array that several tensors may view. The older container has its numbers last."""
+    """A flat array that several tensors may view. `values` is set later if the container is the older one."""
 
     def __init__(self, dtype, size):
         self.dtype, self.size, self.values = np.dtype(dtype), size, None
 
 
 class View:
-    """A part of a storage that torch 0.2 saved as a storage of its own."""
+    """A part of a storage that torch 0.2 saved like a separate storage."""
 
     def __init__(self, storage, first, size):
         self.dtype, self.storage, self.first, self.size = storage.dtype, storage, first, size
@@ -61,7 +61,7 @@ MOST_DIMENSIONS = 8
 
 
 class Tensor:
-    """Part of a storage, until the storage is there."""
+    """A tensor whose storage may not be read yet; array() gives its values once it is."""
 
     def __init__(self, storage, offset, shape, stride, *_):
         self.storage, self.offset, self.shape, self.stride = storage, offset, shape, stride
@@ -78,7 +78,7 @@ class Tensor:
 
 
 class Shape:
-    """torch.Size: a tuple"""
+    """Stands for torch.Size, which is a tuple."""
 
     def __new__(cls, items=()):
         return tuple(items)
@@ -97,7 +97,7 @@ class Unpickler(pickle.Unpickler):
 
     def find_class(self, module, name):
         if module in ('torch', 'torch.cuda') and name in STORAGES:
-            return STORAGES[name]  # stands for the class; a storage is not made by calling it
+            return STORAGES[name]  # stands for the class, which is never called
         return KNOWN.get((module, name), Unknown)
 
     def persistent_load(self, saved):
@@ -107,7 +107,7 @@ class Unpickler(pickle.Unpickler):
 
 
 def resolve(value):
-    """The same with arrays for tensors; in maps only, since that is where state dicts have them."""
+    """Replaces tensors by arrays; only in maps, because state dicts have them there."""
     if isinstance(value, Tensor):
         return value.array()
     if isinstance(value, dict):
@@ -154,7 +154,7 @@ def read_legacy(path):
 
 
 def read(path):
-    """What torch.load would give, with numpy arrays for the tensors in maps."""
+    """Returns what torch.load would return, with numpy arrays for the tensors in maps."""
     try:
         return read_zip(path) if zipfile.is_zipfile(path) else read_legacy(path)
     except FileError as error:

@@ -1,11 +1,11 @@
 /* BLEU (Papineni et al., 2002) with the smoothings of Chen and Cherry (2014), as sacreBLEU has it:
  *
  *     100 bp exp(mean over n of log p_n),  p_n = matches_n / totals_n,  n = 1..4,
- *     bp = exp(1 - r / c) where the hypothesis (c words) is shorter than the reference (r), else 1.
+ *     bp = exp(1 - r / c) if the hypothesis (c words) is shorter than the reference (r), else 1.
  *
- * An n-gram of a hypothesis matches at most as often as the reference that has it most often; r is
- * the length of the reference nearest to c, of two the shorter. Without any match the score is 0
- * whatever the smoothing. */
+ * An n-gram of a hypothesis matches at most as often as it occurs in the reference that has it most
+ * often. r is the length of the reference nearest to c, the shorter one of two equally near.
+ * Without any match the score is 0 for every smoothing. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,13 +19,13 @@
 struct sb_bleu_references {
     sb_bleu_config config;
     ngrams grams;
-    uint64_t *sizes; /* (n) in words */
+    uint64_t *sizes; /* (n) lengths in words */
     size_t n;
 };
 
 static const struct {
     const char *name;
-    double value; /* default; NaN: it takes none */
+    double value; /* the default; NaN: the smoothing takes no value */
 } smoothings[] = {
     [SB_SMOOTHING_NONE] = {"none", NAN},
     [SB_SMOOTHING_FLOOR] = {"floor", 0.1},
@@ -33,7 +33,7 @@ static const struct {
     [SB_SMOOTHING_EXP] = {"exp", NAN},
 };
 
-/* More has no use, and precisions would overflow. */
+/* A larger value is of no use, and precisions would overflow. */
 static const double most_smooth_value = 1e9;
 
 const char *sb_smoothing_name(sb_smoothing smoothing)
@@ -51,21 +51,22 @@ void sb_bleu_config_default(sb_bleu_config *config)
 sb_status sb_bleu_config_check(const sb_bleu_config *config, sb_error *err)
 {
     if (config == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_bleu_config_check: a config expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_bleu_config_check: the config is NULL");
     const sb_status status = tokenize_check(config->tokenizer, err);
     if (status != SB_OK)
         return status;
     const char *const name = sb_smoothing_name(config->smoothing);
     if (name == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "%d is no smoothing", (int)config->smoothing);
+        return status_fail(err, SB_ERR_ARGUMENT, "smoothing is %d; expected one of sb_smoothing",
+                           (int)config->smoothing);
     if (isnan(config->smooth_value))
         return SB_OK;
     if (isnan(smoothings[config->smoothing].value))
         return status_fail(err, SB_ERR_ARGUMENT,
-                           "smooth-value belongs to floor and add-k: the smoothing is %s", name);
+                           "smooth-value needs the smoothing floor or add-k, not %s", name);
     if (!(config->smooth_value >= 0 && config->smooth_value <= most_smooth_value))
-        return status_fail(err, SB_ERR_ARGUMENT, "smooth-value is from 0 to %g, not %g",
-                           most_smooth_value, config->smooth_value);
+        return status_fail(err, SB_ERR_ARGUMENT, "smooth-value is %g; expected 0 to %g",
+                           config->smooth_value, most_smooth_value);
     return SB_OK;
 }
 
@@ -137,8 +138,7 @@ sb_status sb_bleu_count(const sb_bleu_references *references, const char *hypoth
                         sb_bleu_counts *counts, sb_error *err)
 {
     if (references == NULL || counts == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "sb_bleu_count: references and a place for the counts expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_bleu_count: an argument is NULL");
     tokenize_text words = {0};
     sb_bleu_counts counted;
     sb_status status = tokenize(references->config.tokenizer, hypothesis, size, &words, err);
@@ -171,12 +171,12 @@ static double brevity_penalty(const sb_bleu_counts *counts)
     return c > 0 ? exp(1 - r / c) : 0;
 }
 
-/* Fills in the smoothed precisions, in percent. Returns the number of orders that count. */
+/* Computes the smoothed precisions, in percent. Returns the number of orders that count. */
 static int compute_precisions(const sb_bleu_counts *counts, const sb_bleu_config *config,
                               double precisions[SB_NGRAM_ORDERS])
 {
     const double value = smooth_value(config);
-    double halving = 1; /* exp: each order without match counts half of the one before */
+    double halving = 1; /* exp: each order without a match counts half as much as the one before */
     for (int n = 0; n < SB_NGRAM_ORDERS; n++) {
         const double added = config->smoothing == SB_SMOOTHING_ADD_K && n > 0 ? value : 0;
         const double matches = (double)counts->matches[n] + added;
@@ -206,7 +206,7 @@ void sb_bleu_score(const sb_bleu_counts *counts, const sb_bleu_config *config, s
     const int n_orders = compute_precisions(counts, config, bleu->precisions);
     double sum = 0;
     for (int n = 0; n < n_orders; n++)
-        sum += log(bleu->precisions[n]); /* of 0 it is -inf, and the score 0 */
+        sum += log(bleu->precisions[n]); /* a precision of 0 gives -inf, and the score 0 */
     bleu->score = bleu->brevity_penalty * exp(sum / n_orders);
 }
 
@@ -214,7 +214,7 @@ sb_status sb_bleu_sentence(const sb_bleu_references *references, const char *hyp
                            size_t size, sb_bleu *bleu, sb_error *err)
 {
     if (bleu == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_bleu_sentence: a place for it expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_bleu_sentence: an argument is NULL");
     sb_bleu_counts counts;
     const sb_status status = sb_bleu_count(references, hypothesis, size, &counts, err);
     if (status != SB_OK)

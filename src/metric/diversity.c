@@ -1,5 +1,5 @@
-/* n-gram diversity (section 5.1 of the paper): d_n is the number of distinct n-grams of the texts
- * over the number of all. */
+/* n-gram diversity (section 5.1 of the paper): d_n is the number of distinct n-grams of the texts,
+ * divided by the number of all their n-grams. */
 #include <math.h>
 
 #include "base/status.h"
@@ -26,8 +26,7 @@ sb_status sb_diversity_compute(sb_tokenizer tokenizer, const sb_text *texts, siz
                                sb_diversity *diversity, sb_error *err)
 {
     if (diversity == NULL || (texts == NULL && n > 0))
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "sb_diversity_compute: texts and a place for it expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_diversity_compute: an argument is NULL");
     sb_status status = tokenize_check(tokenizer, err);
     ngrams grams;
     tokenize_text words = {0};

@@ -1,5 +1,5 @@
-/* See ngrams.h. Nodes are found by a hash table with open addressing and linear probing, at most
- * half full, over (parent, word). */
+/* See ngrams.h. A hash table over (parent, word) finds the nodes, with open addressing and linear
+ * probing, at most half full. */
 #include "metric/ngrams.h"
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@ void ngrams_free(ngrams *set)
     ngrams_init(set);
 }
 
-/* The next word of a tokenised text. */
+/* Gives the next word of a tokenised text. Returns false at its end. */
 static bool next_word(const tokenize_text *text, size_t *position, const char **word, size_t *size)
 {
     const size_t start = *position;
@@ -38,7 +38,7 @@ static bool next_word(const tokenize_text *text, size_t *position, const char **
     return true;
 }
 
-/* The slot of the node, or the free one where it belongs. */
+/* Returns the slot of the node, or the free slot where it belongs. */
 static size_t find_slot(const ngrams *set, int32_t parent, int32_t word)
 {
     const size_t mask = set->n_slots - 1;
@@ -71,7 +71,7 @@ static sb_status grow_table(ngrams *set)
     return SB_OK;
 }
 
-/* One more occurrence of an n-gram; *node is its parent and becomes the n-gram itself. */
+/* Counts one more occurrence of an n-gram. *node is its parent, and becomes the n-gram itself. */
 static sb_status count_node(ngrams *set, int order, int32_t word, int32_t *node)
 {
     int32_t found = find_node(set, *node, word);
@@ -107,7 +107,7 @@ static sb_status fail(sb_status status, sb_error *err)
 
 sb_status ngrams_add(ngrams *set, const tokenize_text *text, uint64_t *n_words, sb_error *err)
 {
-    /* Of the n-grams that end at the word before, the one of each order. */
+    /* For each order, the n-gram that ends at the previous word. */
     int32_t last[SB_NGRAM_ORDERS] = {-1, -1, -1, -1};
     size_t position = 0, size;
     const char *word;
@@ -118,7 +118,7 @@ sb_status ngrams_add(ngrams *set, const tokenize_text *text, uint64_t *n_words, 
     for (; next_word(text, &position, &word, &size); ++*n_words) {
         int32_t id;
         sb_status status = vocab_add(&set->words, word, size, &id, NULL);
-        /* Long ones first: each grows from what `last` holds one order below. */
+        /* Long n-grams first: each extends the n-gram one order shorter in `last`. */
         for (int order = SB_NGRAM_ORDERS - 1; order >= 0 && status == SB_OK; order--) {
             if ((uint64_t)order > *n_words)
                 continue;

@@ -1,12 +1,12 @@
-/* The tokenisers of sacreBLEU, regular expressions there, here passes over the text.
+/* The tokenisers of sacreBLEU. They are regular expressions there, and passes over the text here.
  *
- * A pass reads one buffer and writes the other, which can grow to three times the size: the most
- * that any of them adds is a blank on each side of a byte. What a pass does not look at it copies.
- * The order of the passes, and that a pass never looks twice at what it consumed, is part of the
- * result: of "a..b" the second dot is left to the pass after.
+ * A pass reads one buffer and writes the other, which may become three times as large: at most a
+ * pass adds a blank on each side of every byte. It copies the bytes that it does not look for. Two
+ * things are part of the result: the order of the passes, and that a pass never looks again at what
+ * it has consumed. For example, the second dot of "a..b" is left to the next pass.
  *
- * 13a looks at ASCII alone, so it works on bytes: those of other characters match nothing but "no
- * digit", and which byte of a character that is makes no difference. */
+ * 13a looks only at ASCII, so it works on bytes. The bytes of other characters match only "not a
+ * digit", and it makes no difference which byte of a character does. */
 #include "metric/tokenize.h"
 
 #include <assert.h>
@@ -32,11 +32,13 @@ const char *sb_tokenizer_name(sb_tokenizer tokenizer)
 sb_status tokenize_check(sb_tokenizer tokenizer, sb_error *err)
 {
     if (sb_tokenizer_name(tokenizer) == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "%d is no tokenizer", (int)tokenizer);
+        return status_fail(err, SB_ERR_ARGUMENT, "tokenizer is %d; expected one of sb_tokenizer",
+                           (int)tokenizer);
     if (tokenizer == SB_TOKENIZER_INTL && !unicode_is_present())
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "the tokenizer intl needs utf8proc, which this build of sbeam is "
-                           "without");
+        return status_fail(
+            err, SB_ERR_ARGUMENT,
+            "the tokenizer intl needs utf8proc, but sbeam was built without it; install it "
+            "(scripts/setup) and build without -Dutf8proc=disabled");
     return SB_OK;
 }
 
@@ -68,7 +70,7 @@ static void put_byte(tokenize_text *out, char c)
     out->data[out->size++] = c;
 }
 
-/* What Python calls white space: str.split() and str.rstrip() go by it. */
+/* Returns whether Python calls a character white space, as in str.split() and str.rstrip(). */
 static bool is_space(uint32_t code)
 {
     if (code < 0x80)
@@ -77,13 +79,13 @@ static bool is_space(uint32_t code)
            code == 0x2028 || code == 0x2029 || code == 0x202f || code == 0x205f || code == 0x3000;
 }
 
-/* Copies the text without the white space at its end; what is not UTF-8, and each zero byte,
- * becomes U+FFFD. */
+/* Copies the text without the white space at its end. Each zero byte and each byte that is not
+ * UTF-8 becomes U+FFFD. */
 static sb_status copy_text(const char *text, size_t size, tokenize_text *out)
 {
     if (tokenize_reserve(out, size) != SB_OK)
         return SB_ERR_MEMORY;
-    size_t end = 0; /* of what is no white space */
+    size_t end = 0; /* the end of the last character that is not white space */
     for (size_t i = 0; i < size;) {
         const size_t n = utf8_character_size(text + i, size - i);
         if (n == 0)
@@ -98,7 +100,7 @@ static sb_status copy_text(const char *text, size_t size, tokenize_text *out)
     return SB_OK;
 }
 
-/* Replaces a string by one that is not longer, in place. */
+/* Replaces a string, in place, by one that is not longer. */
 static void replace(tokenize_text *text, const char *from, const char *to)
 {
     const size_t from_size = strlen(from), to_size = strlen(to);
@@ -128,14 +130,15 @@ static bool is_point(char c)
     return c == '.' || c == ',';
 }
 
-/* ASCII punctuation but for ' , - and . which have rules of their own or none. */
+/* Returns whether a byte is ASCII punctuation, except for ' , - and . which have their own rules or
+ * none. */
 static bool is_separated(char c)
 {
     return (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') || c == '/' || (c >= ':' && c <= '@') ||
            (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-/* The line between two blanks, with a blank on both sides of punctuation. */
+/* Puts a blank at both ends of the line and on both sides of punctuation. */
 static void separate_punctuation(const tokenize_text *in, tokenize_text *out)
 {
     put_byte(out, ' ');
@@ -150,7 +153,7 @@ static void separate_punctuation(const tokenize_text *in, tokenize_text *out)
     put_byte(out, ' ');
 }
 
-/* A point or comma after what is no digit: "a.b" becomes "a . b". */
+/* Separates a point or comma that follows something other than a digit: "a.b" becomes "a . b". */
 static void separate_after_other(const tokenize_text *in, tokenize_text *out)
 {
     for (size_t i = 0; i < in->size; i++) {
@@ -163,7 +166,7 @@ static void separate_after_other(const tokenize_text *in, tokenize_text *out)
     }
 }
 
-/* A point or comma before what is no digit: "5.b" becomes "5 . b". */
+/* Separates a point or comma before something other than a digit: "5.b" becomes "5 . b". */
 static void separate_before_other(const tokenize_text *in, tokenize_text *out)
 {
     for (size_t i = 0; i < in->size; i++) {
@@ -176,7 +179,7 @@ static void separate_before_other(const tokenize_text *in, tokenize_text *out)
     }
 }
 
-/* A dash after a digit: "5-b" becomes "5 - b". */
+/* Separates a dash after a digit: "5-b" becomes "5 - b". */
 static void separate_dash(const tokenize_text *in, tokenize_text *out)
 {
     for (size_t i = 0; i < in->size; i++) {
@@ -211,12 +214,12 @@ static sb_status tokenize_13a(tokenize_text *text, tokenize_text *spare)
     return SB_OK;
 }
 
-/* One blank wherever white space was, and around each character where `apart`. */
+/* Replaces white space by one blank, and separates all characters if `apart`. */
 static sb_status join_words(const tokenize_text *in, bool apart, tokenize_text *out)
 {
     if (tokenize_reserve(out, in->size) != SB_OK)
         return SB_ERR_MEMORY;
-    bool is_due = false; /* a blank, before the next character */
+    bool is_due = false; /* whether a blank comes before the next character */
     for (size_t i = 0; i < in->size;) {
         const size_t n = utf8_character_size(in->data + i, in->size - i);
         if (is_space(utf8_code(in->data + i, n))) {
@@ -256,7 +259,7 @@ sb_status sb_tokenize(sb_tokenizer tokenizer, const char *text, size_t size, cha
                       sb_error *err)
 {
     if (tokens == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_tokenize: a place for the words expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_tokenize: an argument is NULL");
     tokenize_text out = {0};
     const sb_status status = tokenize(tokenizer, text, size, &out, err);
     if (status != SB_OK) {

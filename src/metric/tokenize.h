@@ -1,4 +1,4 @@
-/* Texts as words, the way sacreBLEU's tokenisers leave them. */
+/* Splits texts into words as the tokenisers of sacreBLEU do. */
 #ifndef METRIC_TOKENIZE_H
 #define METRIC_TOKENIZE_H
 
@@ -7,29 +7,30 @@
 
 #include "sbeam/metric.h"
 
-/* Bytes, well-formed UTF-8 without zero bytes. Starts as {0}. */
+/* Well-formed UTF-8 without zero bytes. Starts as {0}. */
 typedef struct tokenize_text {
     char *data;
     size_t size, capacity;
 } tokenize_text;
 
-/* Tokenises into out->data: words with one blank between them, none around, not terminated. `out`
- * may hold an earlier text, whose memory is used again; it is the caller's to free, on failure too.
- */
+/* Tokenises into out->data: words with one blank between them and none around, not terminated.
+ * `out` may hold an earlier text, whose memory is used again. The caller frees it, also after a
+ * failure. */
 sb_status tokenize(sb_tokenizer tokenizer, const char *text, size_t size, tokenize_text *out,
                    sb_error *err);
 void tokenize_free(tokenize_text *text);
 
-/* SB_ERR_ARGUMENT for a tokeniser that is none, or that this build is without. */
+/* Fails with SB_ERR_ARGUMENT for a tokeniser that does not exist or that this build does not have.
+ */
 sb_status tokenize_check(sb_tokenizer tokenizer, sb_error *err);
 
-/* The pieces that tokenize_intl.c shares.
+/* The next three are for tokenize_intl.c.
  *
- * Makes room for what a pass over `size` bytes can give: three times as many. */
+ * Makes room for the result of a pass over `size` bytes: three times as many. */
 sb_status tokenize_reserve(tokenize_text *out, size_t size);
-/* Appends to reserved room. */
+/* Appends to memory that has been reserved. */
 void tokenize_put(tokenize_text *out, const char *bytes, size_t n);
-/* All of intl but the last step: *text is rewritten, with `spare` as the other buffer. */
+/* Does all of intl except the last step: rewrites *text, with `spare` as the second buffer. */
 sb_status tokenize_intl(tokenize_text *text, tokenize_text *spare);
 
 #endif

@@ -1,12 +1,12 @@
-/* The tokeniser intl: punctuation apart from its neighbours unless they are numbers, and symbols
- * apart from everything, by the classes of Unicode. Unlike 13a it looks at whole characters, puts
- * no blanks around the line (so that a point after a number stays at its end) and knows no
- * entities. */
+/* The tokeniser intl, by the classes of Unicode: separates punctuation from its neighbours unless
+ * they are numbers, and symbols from everything. Unlike 13a it looks at whole characters, puts no
+ * blanks around the line (so that a point after a number stays attached at the end of the line) and
+ * does not replace entities. */
 #include "metric/tokenize.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
-/* A character and where it lies. */
+/* A character and its bytes in a text. */
 typedef struct character {
     const char *bytes;
     size_t size;
@@ -33,8 +33,8 @@ static void put_plain(tokenize_text *out, const character *c)
     tokenize_put(out, c->bytes, c->size);
 }
 
-/* A pass over pairs: (not a number, punctuation) where `mark_second`, else (punctuation, not a
- * number). A pair that matches is consumed whole. */
+/* Separates the punctuation of pairs: (not a number, punctuation) if `mark_second`, else
+ * (punctuation, not a number). Consumes a pair that matches as a whole. */
 static void separate_pairs(const tokenize_text *in, bool mark_second, tokenize_text *out)
 {
     for (size_t i = 0; i < in->size;) {

@@ -1,21 +1,23 @@
-/* ARPA n-gram models: next-word rows by back-off.
+/* ARPA n-gram models: computes rows of next-word log-probabilities by back-off.
  *
  * With h the history and h_j its last j words,
  *
  *     log p(w | h_j) = log p(h_j w)                    if the file lists h_j w,
  *                      b(h_j) + log p(w | h_(j-1))     otherwise,
  *
- * b being the back-off weight, 0 where the file does not list h_j. So a row is the array of
- * unigrams plus the sum of all back-offs, then, from short contexts to long ones, overwritten at
- * the children of h_j by their own log p plus the back-offs of the contexts longer than j: one pass
- * over the vocabulary, and one over the children.
+ * where b(h_j) is the logarithm of the back-off weight, 0 if the file does not list h_j. A row
+ * therefore starts as the array of unigrams plus the sum of all back-offs. Then, from short
+ * contexts to long ones, the children of h_j overwrite their columns with their own log p plus the
+ * back-offs of the contexts longer than j. This takes one pass over the vocabulary and one over the
+ * children.
  *
- * The state of a row is the trie node of h_j for j = 1 .. order - 1, or -1. As the trie runs
- * forward, the next state follows by one search among children for each j: h_j w is a child of h_j.
+ * The state of a row is the trie node of h_j for j = 1 .. order - 1, or -1 if there is none. The
+ * trie runs forward, so the next state takes one search among children for each j: h_j w is a child
+ * of h_j.
  *
- * The history begins with <s>, where the file has it; without it, it begins empty. Rows sum to 1
- * only about as well as the file's digits do (or not at all: some writers leave back-offs of 99.999
- * where none should apply); the search renormalises. */
+ * The history begins with <s> if the file has it, and is empty otherwise. Rows sum to 1 only as
+ * precisely as the file's digits, and in some files not at all: some writers leave back-offs of
+ * 99.999 where none should apply. The search renormalises every row. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,11 +38,11 @@ typedef struct arpa_model {
 } arpa_model;
 
 typedef struct session {
-    row_states states; /* first, as its slots want it; n_contexts numbers each */
+    row_states states; /* must come first (row_states.h); n_contexts numbers each */
     const arpa_model *model;
 } session;
 
-/* The child of a node of levels[level] by `word`, or -1. */
+/* Returns the child of a node of levels[level] by `word`, or -1. */
 static int32_t find_child(const arpa_trie *trie, int32_t level, int32_t node, int32_t word)
 {
     const int32_t *const words = trie->levels[level + 1].word;
@@ -57,7 +59,7 @@ static int32_t find_child(const arpa_trie *trie, int32_t level, int32_t node, in
     return low < end && words[low] == word ? low : -1;
 }
 
-/* next = the state after `word` in `state`; they do not overlap. */
+/* Writes to `next` the state after `word` in `state`. The two do not overlap. */
 static void advance(const arpa_model *model, const int32_t *state, int32_t word, int32_t *next)
 {
     for (int32_t j = 0; j < model->n_contexts; j++) {
@@ -68,7 +70,7 @@ static void advance(const arpa_model *model, const int32_t *state, int32_t word,
     }
 }
 
-/* The state before any word: <s> where there is one. */
+/* Writes the state before any word: <s> if the model has it. */
 static void reset(const arpa_model *model, int32_t *state)
 {
     for (int32_t j = 0; j < model->n_contexts; j++)
@@ -126,7 +128,8 @@ static void session_close(void *opened)
     alloc_free(s);
 }
 
-/* The id of a word of a prefix. */
+/* Finds the id of a word of a prefix. Gives the id of <unk> for an unknown word if <unk> is
+ * possible. */
 static sb_status prefix_word(const arpa_model *model, const char *word, size_t size, int32_t *id,
                              sb_error *err)
 {
@@ -136,7 +139,8 @@ static sb_status prefix_word(const arpa_model *model, const char *word, size_t s
         if (model->unk < 0 || model->trie.levels[0].log_p[model->unk] == -INFINITY)
             return status_fail(
                 err, SB_ERR_INPUT,
-                "prefix: the model has no word '%.*s', and no mass for unknown words", shown, word);
+                "prefix: the model has no word '%.*s' and no probability for unknown words", shown,
+                word);
         *id = model->unk;
     }
     if (*id == model->eos)
@@ -226,7 +230,7 @@ static void close_model(void *self)
     alloc_free(m);
 }
 
-/* A line that is \data\ alone. */
+/* Returns whether one of the lines consists of \data\ only. */
 static bool probe(const char *head, size_t size)
 {
     static const char title[] = "\\data\\";

@@ -1,4 +1,4 @@
-/* Reading ARPA files, as SRILM, KenLM and Sphinx write them:
+/* Reads ARPA files as SRILM, KenLM and Sphinx write them:
  *
  *     any text
  *     \data\
@@ -10,13 +10,13 @@
  *     ...
  *     \end\
  *
- * Fields are separated by tabs or spaces; the back-off weight may be missing (0). Numbers are log10
- * and become natural logs here. What follows \end\ is ignored. The counts of the header are checked
- * and never trusted: memory grows with what is read.
+ * Fields are separated by tabs or spaces. A missing back-off weight is 0. Numbers are log10 and
+ * become natural logarithms here. Text after \end\ is ignored. The counts of the header are checked
+ * but never trusted: memory grows with what is read.
  *
- * A log-probability of -99 or less is probability zero, by SRILM's convention. Those slightly above
- * 0 come of rounding in the writer (rows are renormalised by the search anyway); more than that is
- * not a log-probability. Back-off weights above 0 are common, 99.999 included. */
+ * A log-probability of -99 or less is probability zero, by SRILM's convention. A log-probability
+ * slightly above 0 comes from rounding in the writer and is accepted, because the search
+ * renormalises rows; a larger one is an error. Back-off weights above 0 are common, even 99.999. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -29,8 +29,8 @@
 #include "text/utf8.h"
 
 static const double ln_10 = 2.302585092994045684;
-static const double log10_zero = -99.0; /* at most this: probability zero */
-static const double log10_most = 1e-4;  /* rounding of four printed digits */
+static const double log10_zero = -99.0; /* this or less: probability zero */
+static const double log10_most = 1e-4;  /* allows for rounding to four digits */
 static const double backoff_most = 1e6; /* keeps sums of back-offs finite */
 
 typedef struct reading {
@@ -71,7 +71,7 @@ static sb_status next_line(reading *r)
     }
 }
 
-/* Whether the line is `text`, blanks around it aside. */
+/* Returns whether the line is `text`, apart from blanks around it. */
 static bool line_is(const char *line, size_t size, const char *text)
 {
     size_t position = 0, word_size;
@@ -89,7 +89,8 @@ static sb_status fail_expected(const reading *r, const char *expected)
                        FOUND(r));
 }
 
-/* Reads digits into *value, which stays at its greatest once it is too large. */
+/* Reads digits into *value; a number that is too large becomes UINT64_MAX. Returns false if there
+ * is no digit. */
 static bool read_count(const char **p, const char *end, uint64_t *value)
 {
     const char *const start = *p;
@@ -107,7 +108,7 @@ static void skip_blanks(const char **p, const char *end)
         ++*p;
 }
 
-/* "ngram 2=2051541", with blanks anywhere between. */
+/* Parses a line such as "ngram 2=2051541", with blanks between any two parts. */
 static bool parse_count_line(const char *line, size_t size, uint64_t *order, uint64_t *count)
 {
     const char *p = line, *const end = line + size;
@@ -125,7 +126,7 @@ static bool parse_count_line(const char *line, size_t size, uint64_t *order, uin
     return read_count(&p, end, count) && is_blank(p, (size_t)(end - p));
 }
 
-/* Reads up to and including the counts; the current line is the first after them. */
+/* Reads up to and including the counts. The current line is then the first line after them. */
 static sb_status read_header(reading *r)
 {
     sb_status status;
@@ -176,8 +177,9 @@ static sb_status parse_values(const reading *r, const char *probability, size_t 
     return SB_OK;
 }
 
-/* The id of a word: a new one in a unigram, a known one elsewhere. `likely` is the word that stood
- * at this place one line above: files are sorted, so that it is often the same. */
+/* Finds the id of a word. The word of a unigram must be new and is added; the words of longer
+ * n-grams must be known. `likely` is the word in the same column one line above, or -1: files are
+ * sorted, so it is often the same word. */
 static sb_status read_word(const reading *r, int32_t order, const char *word, size_t size,
                            int32_t likely, int32_t *id)
 {
@@ -189,8 +191,8 @@ static sb_status read_word(const reading *r, int32_t order, const char *word, si
         if (*id >= 0)
             return SB_OK;
         return status_fail(r->err, SB_ERR_FORMAT,
-                           "%s:%zu: expected words of the 1-grams, found '%.*s'", AT(r), shown,
-                           word);
+                           "%s:%zu: expected a word listed among the 1-grams, found '%.*s'", AT(r),
+                           shown, word);
     }
     if (!utf8_is_text(word, size))
         return status_fail(r->err, SB_ERR_FORMAT,
@@ -235,8 +237,8 @@ static sb_status read_ngram(const reading *r, arpa_table *table)
         backoff = NULL;
     if (!complete || utf8_next_word(r->line, r->size, &position, &more, &more_size))
         return status_fail(r->err, SB_ERR_FORMAT,
-                           "%s:%zu: expected a log-probability, %d words and a back-off weight or "
-                           "none, found '%.*s'",
+                           "%s:%zu: expected a log-probability, %d words and an optional back-off "
+                           "weight, found '%.*s'",
                            AT(r), (int)order, FOUND(r));
     const sb_status status = parse_values(r, probability, probability_size, backoff, backoff_size,
                                           &table->values[table->n]);
@@ -245,7 +247,7 @@ static sb_status read_ngram(const reading *r, arpa_table *table)
     return status;
 }
 
-/* "\2-grams:" */
+/* Returns whether the current line is the title of a section, such as "\2-grams:". */
 static bool is_section(const reading *r, int32_t order)
 {
     char title[32];
@@ -253,7 +255,7 @@ static bool is_section(const reading *r, int32_t order)
     return line_is(r->line, r->size, title);
 }
 
-/* Reads a section from its title, the current line, to the line that ends it. */
+/* Reads a section from its title, which is the current line, to the line that ends it. */
 static sb_status read_section(reading *r, int32_t order)
 {
     arpa_table *const table = &r->file->tables[order - 1];
@@ -283,7 +285,8 @@ static sb_status read_section(reading *r, int32_t order)
     return status;
 }
 
-/* The id of a word whose letters may be of either case; the spelling given here comes first. */
+/* Finds a word whose letters may be upper or lower case; the exact spelling comes first. Returns
+ * its id, or -1. */
 static int32_t find_special(const vocab *words, const char *lower)
 {
     const size_t size = strlen(lower);

@@ -1,11 +1,11 @@
-/* From tables of n-grams to a trie whose children lie together and sorted.
+/* Builds a trie from tables of n-grams. The children of a node are adjacent and sorted.
  *
- * Every table is sorted by its words (one counting sort per column, from the last to the first:
- * linear in the table and the vocabulary; most files are sorted already). Then an n-gram's prefix
- * of n - 1 words is found by walking both tables at once. A prefix that the file does not list
- * becomes a node without a probability of its own (NaN) and with a back-off weight of 1 (log 0): as
- * a context it changes nothing but to lead to its children. Going from long to short makes such
- * nodes for the prefixes of such nodes too. */
+ * Each table is sorted by its words, with one counting sort per column, from the last column to the
+ * first. That takes time linear in the table and the vocabulary; most files are sorted already.
+ * Walking two sorted tables at once then finds the prefix of n - 1 words of each n-gram. A prefix
+ * that the file does not list becomes a node without a probability of its own (NaN) and with
+ * back-off weight 1 (logarithm 0): as a context it only leads to its children. The tables are
+ * processed from long to short, so that the prefixes of such nodes get nodes, too. */
 #include <assert.h>
 #include <math.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "model/arpa.h"
 
-/* Compares the first n words. */
+/* Compares the first n words; returns -1, 0 or 1. */
 static int compare_words(const int32_t *a, const int32_t *b, int32_t n)
 {
     for (int32_t i = 0; i < n; i++)
@@ -29,7 +29,7 @@ static const int32_t *words_of(const arpa_table *table, size_t i)
     return table->words + i * (size_t)table->order;
 }
 
-/* The first n-gram that does not come after the one before it, or table->n. */
+/* Returns the index of the first n-gram that is not greater than the one before it, or table->n. */
 static size_t first_unsorted(const arpa_table *table)
 {
     size_t i = 1;
@@ -52,7 +52,7 @@ static sb_status make_table(arpa_table *table, int32_t order, size_t n)
     return SB_OK;
 }
 
-/* Appends to a table made large enough. */
+/* Appends to a table that has room. */
 static void push(arpa_table *table, const int32_t *words, const arpa_value *value)
 {
     memcpy(table->words + table->n * (size_t)table->order, words,
@@ -67,7 +67,8 @@ static void free_table(arpa_table *table)
     *table = (arpa_table){.order = table->order};
 }
 
-/* Sorts rank[0 .. n) by one column, stably. count has room for n_words + 1. */
+/* Writes rank[0 .. n), sorted stably by one column, to `sorted`. `count` has room for n_words + 1.
+ */
 static void sort_by_column(const arpa_table *table, int32_t column, const int32_t *rank,
                            int32_t *sorted, int32_t *count, int32_t n_words)
 {
@@ -113,7 +114,7 @@ static sb_status sort_table(arpa_table *table, int32_t n_words)
     return enough ? SB_OK : SB_ERR_MEMORY;
 }
 
-/* Sorts the table, and refuses an n-gram that is in it twice. */
+/* Sorts the table. Fails if an n-gram is in it twice. */
 static sb_status order_table(arpa_table *table, int32_t n_words, const char *name, sb_error *err)
 {
     if (first_unsorted(table) == table->n)
@@ -128,8 +129,9 @@ static sb_status order_table(arpa_table *table, int32_t n_words, const char *nam
                        (unsigned)table->values[twice - 1].line);
 }
 
-/* Walks the (n + 1)-grams of `longer` beside the n-grams of `table`, both sorted, and counts the
- * prefixes that `table` lacks. With `whole` it writes table and prefixes there, in order. */
+/* Walks through the (n + 1)-grams of `longer` and the n-grams of `table`, both sorted, and returns
+ * the number of prefixes that `table` lacks. If `whole` is not NULL, writes the table and the
+ * missing prefixes there, in order. */
 static size_t merge_prefixes(const arpa_table *table, const arpa_table *longer, arpa_table *whole)
 {
     const arpa_value implicit = {.log_p = NAN, .backoff = 0};
@@ -170,8 +172,8 @@ static sb_status add_implicit(arpa_table *table, const arpa_table *longer, sb_er
     return SB_OK;
 }
 
-/* Makes a level of a table. No n-gram that ends with `bos` has a probability: nothing can turn into
- * the beginning. */
+/* Makes a level from a table. An n-gram that ends with `bos` gets probability zero, because <s> can
+ * only begin a sequence. */
 static sb_status make_level(arpa_level *level, const arpa_table *table, bool is_last, int32_t bos,
                             sb_error *err)
 {
@@ -195,7 +197,7 @@ static sb_status make_level(arpa_level *level, const arpa_table *table, bool is_
     return SB_OK;
 }
 
-/* Finds the children of each n-gram of `table` in `longer`. */
+/* Finds the children of each n-gram of `table` in `longer`; both are sorted. */
 static void link_children(int32_t *first, const arpa_table *table, const arpa_table *longer)
 {
     size_t child = 0;

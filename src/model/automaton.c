@@ -1,8 +1,8 @@
-/* The automaton as a model: sessions keep one state per row.
+/* The automaton as a model: a session keeps one state per row.
  *
- * A token that has no edge has probability zero and leads to a dead state, all of whose tokens have
- * probability zero too, so that a sequence outside the model can be scored. Going on from a leaf is
- * an error: there is no sequence to go on with. */
+ * A token without an edge has probability zero and leads to a dead state, in which all tokens have
+ * probability zero. So a sequence outside the model can be scored. Continuing a leaf is an error,
+ * because no sequence continues there. */
 #include "model/automaton.h"
 
 #include <assert.h>
@@ -19,7 +19,7 @@
 enum { DEAD = -2 };
 
 typedef struct session {
-    row_states states; /* first, as its slots want it; one number each */
+    row_states states; /* must come first (row_states.h); one number each */
     const automaton *machine;
 } session;
 
@@ -119,13 +119,14 @@ static sb_status begin(void *opened, int32_t input, const char *text, size_t siz
             return status_fail(err, SB_ERR_INPUT, "prefix: the %s has no token '%.*s'", m->shape,
                                shown, word);
         if (state == AUTOMATON_LEAF)
-            return status_fail(err, SB_ERR_INPUT,
-                               "prefix: word %zu, '%.*s', follows a leaf of the %s", n_words, shown,
-                               word, m->shape);
+            return status_fail(
+                err, SB_ERR_INPUT,
+                "prefix: word %zu, '%.*s', follows a leaf of the %s, where sequences end", n_words,
+                shown, word, m->shape);
         const automaton_edge *const edge = find_edge(m, state, token);
         if (edge == NULL)
-            return status_fail(err, SB_ERR_INPUT, "prefix: word %zu, '%.*s', leaves the %s",
-                               n_words, shown, word, m->shape);
+            return status_fail(err, SB_ERR_INPUT, "prefix: the %s has no edge for word %zu, '%.*s'",
+                               m->shape, n_words, shown, word);
         state = edge->next;
     }
     if (state == AUTOMATON_LEAF)

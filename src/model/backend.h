@@ -1,7 +1,8 @@
-/* What the library's own models are to model.c: a way to recognise a file and a way to open it.
+/* The library's own kinds of models, as model.c sees them: how to recognise a file and how to open
+ * it.
  *
- * Adding a kind of model means one file that defines a model_backend, and one line in the registry
- * of model.c. */
+ * To add a kind of model, write one file that defines a model_backend and add one line to the
+ * registry in model.c. */
 #ifndef MODEL_BACKEND_H
 #define MODEL_BACKEND_H
 
@@ -12,23 +13,23 @@
 #include "text/json.h"
 #include "text/lines.h"
 
-/* A file that has been recognised, at its start: to be read through the reader, which decompresses,
- * or mapped by the backend itself. */
+/* A file that has been recognised, positioned at its start. A backend reads it through the reader,
+ * which decompresses it, or maps the file itself. */
 typedef struct model_source {
     lines_reader *reader;
-    const char *path; /* where the file is, or NULL when it is in memory: */
-    const void *data; /* then these are its bytes, the caller's and gone after open */
+    const char *path; /* the path, or NULL if the file is in memory */
+    const void *data; /* the bytes of a file in memory; owned by the caller, invalid after open */
     size_t size;
-    const json_doc *doc; /* the parsed file where the backend has a json_format, else NULL */
+    const json_doc *doc; /* the parsed file if the backend has a json_format, else NULL */
 } model_source;
 
 typedef struct model_backend {
     const char *kind;     /* as in sb_model_info */
-    const char *expected; /* a phrase for the error that lists what a file may be */
-    /* One of the next two. */
+    const char *expected; /* names the kind of file in the error that lists all kinds */
+    /* Exactly one of the next two is set. */
     const char *json_format;                      /* the "format" entry of its JSON files */
-    bool (*probe)(const char *head, size_t size); /* knows the first bytes, decompressed */
-    /* Opens the model by sb_model_open_custom. The source stays the caller's. */
+    bool (*probe)(const char *head, size_t size); /* recognises the first bytes, decompressed */
+    /* Opens the model with sb_model_open_custom. The source still belongs to the caller. */
     sb_status (*open)(sb_model **model, const model_source *source, sb_error *err);
 } model_backend;
 
@@ -41,17 +42,17 @@ const char *gguf_llama_version(void);
 extern const model_backend seq2seq_backend;
 extern const model_backend tree_backend;
 
-/* The inside of a model, for model.c and session.c. */
+/* The content of a model, for model.c and session.c only. */
 struct sb_model {
     sb_model_ops ops;
     sb_model_info info;
     void *self;
-    char *marker;      /* of subword pieces, or NULL; owned */
-    bool pretokenized; /* ops.encode and ops.decode are not to be used */
+    char *marker;      /* joins subword pieces, or NULL; owned */
+    bool pretokenized; /* ops.encode and ops.decode must not be used */
 };
 
-/* sb_model_open for a file in memory (not compressed), which is not needed any more afterwards.
- * `name` stands for its path in messages. */
+/* Opens a model from an uncompressed file in memory, which may be freed afterwards. `name` stands
+ * for its path in messages. */
 sb_status model_open_memory(sb_model **model, const char *name, const void *data, size_t size,
                             sb_error *err);
 

@@ -1,11 +1,11 @@
-/* Markov chains written out as JSON:
+/* Markov chains written as JSON:
  *
  *     {"format":"sbeam-chain","vocab":["a","b","</s>"],"eos":"</s>",
  *      "start":[0.5,0.4,0.1],"next":{"a":[..],"b":[..]}}
  *
- * "start" is the distribution of the first token, "next" that of the token after each token but
- * eos; all in the order of "vocab". State 0 is the start, and the others follow in the order of
- * their tokens. */
+ * "start" is the distribution of the first token. "next" holds the distribution of the token that
+ * follows each token except eos. All lists are in the order of "vocab". State 0 is the start, and
+ * the other states follow in the order of their tokens. */
 #include <math.h>
 #include <string.h>
 
@@ -33,13 +33,14 @@ static sb_status read_vocab(const json_doc *doc, automaton *machine, sb_error *e
             return fail_at(doc, list, err, "expected only strings in", "vocab");
         if (!utf8_is_token(token, strlen(token)))
             return fail_at(doc, list, err,
-                           "a token may not be empty nor contain white space:", token);
+                           "expected tokens that are not empty and have no white space, found",
+                           token);
         int32_t id;
         bool is_new;
         if (vocab_add(&machine->words, token, strlen(token), &id, &is_new) != SB_OK)
             return status_no_memory(err);
         if (!is_new)
-            return fail_at(doc, list, err, "vocab has twice the token", token);
+            return fail_at(doc, list, err, "vocab has a duplicate token", token);
     }
     const char *const eos = json_string_value(json_object_get(doc->root, "eos"));
     if (eos == NULL)
@@ -51,7 +52,7 @@ static sb_status read_vocab(const json_doc *doc, automaton *machine, sb_error *e
 }
 
 /* Adds the state whose tokens have the probabilities in `row`. `owner` names it in messages, and
- * `outer` is the object that it should stand in. */
+ * `outer` is the object that should contain the row. */
 static sb_status read_row(const json_doc *doc, automaton *machine, const json_t *outer,
                           const json_t *row, const char *owner, sb_error *err)
 {

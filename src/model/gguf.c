@@ -1,7 +1,8 @@
-/* GGUF language models, through llama.cpp: opening one and telling what it is.
+/* GGUF language models through llama.cpp: opening a model and describing it.
  *
- * Any causal language model that llama.cpp loads. What is asked of llama.cpp is little and has been
- * stable: load, tokenise, decode a batch, copy and remove sequences of its cache. */
+ * Any causal language model that llama.cpp loads will do. The backend needs only a few functions of
+ * llama.cpp, which have been stable: load, tokenise, decode a batch, copy and remove sequences of
+ * the cache. */
 #include "model/gguf.h"
 
 #include <inttypes.h>
@@ -86,7 +87,7 @@ static void describe(const void *self, sb_describe_fn say, void *user)
     say(user, "text", tokeniser_name(m->vocab));
 }
 
-/* Lists the tokens that end a generation, the one called EOS first. */
+/* Lists the tokens that end a generation, starting with the one called EOS. */
 static sb_status find_ends(gguf *m, sb_error *err)
 {
     size_t capacity = 0;
@@ -104,7 +105,8 @@ static sb_status find_ends(gguf *m, sb_error *err)
     return SB_OK;
 }
 
-/* Whether a token sees only those before it; llama.cpp asks models that are otherwise to say so. */
+/* Returns whether each token sees only the tokens before it. Models for which this is not so must
+ * say it in their metadata. */
 static bool is_causal(const gguf *m)
 {
     char name[200], key[240], text[8];
@@ -118,7 +120,7 @@ static bool is_causal(const gguf *m)
 int32_t gguf_longest(const gguf *m)
 {
     const int32_t n = llama_model_n_ctx_train(m->model);
-    return n > 0 ? n : 0; /* a file may say 2^31 and more */
+    return n > 0 ? n : 0; /* the count is negative if a file says 2^31 or more */
 }
 
 struct loading {
@@ -131,36 +133,38 @@ static void load_model(void *argument)
     struct loading *const loading = argument;
     llama_backend_init();
     if (ggml_backend_reg_count() == 0)
-        ggml_backend_load_all(); /* a llama.cpp whose processors are modules of their own */
+        ggml_backend_load_all(); /* some builds of llama.cpp have processors as modules */
     loading->model = llama_model_load_from_file(loading->path, llama_model_default_params());
 }
 
-/* Loads the file, or says in llama.cpp's words why not. */
+/* Loads the file. On failure the message quotes llama.cpp. */
 static sb_status load(gguf *m, const char *path, const char *name, sb_error *err)
 {
     struct loading loading = {.path = path};
     char words[GGUF_WORDS_SIZE];
     if (!gguf_try(load_model, &loading, words) || loading.model == NULL)
         return status_fail(err, SB_ERR_FORMAT, "%s: llama.cpp cannot load this GGUF file: %s", name,
-                           words[0] != '\0' ? words : "it does not say why");
+                           words[0] != '\0' ? words : "it gives no reason");
     m->model = loading.model;
     m->vocab = llama_model_get_vocab(m->model);
     m->n_vocab = llama_vocab_n_tokens(m->vocab);
     if (llama_model_has_encoder(m->model) || !llama_model_has_decoder(m->model) ||
         llama_model_is_diffusion(m->model) || !is_causal(m))
-        return status_fail(err, SB_ERR_FORMAT,
-                           "%s: not a causal language model, the only kind of GGUF file that can "
-                           "be drawn from",
-                           name);
+        return status_fail(
+            err, SB_ERR_FORMAT,
+            "%s: not a causal language model, the only kind of GGUF model that sbeam "
+            "can draw from",
+            name);
     if (m->n_vocab < 1 || llama_vocab_type(m->vocab) == LLAMA_VOCAB_TYPE_NONE)
-        return status_fail(err, SB_ERR_FORMAT, "%s: a GGUF file without a vocabulary", name);
+        return status_fail(err, SB_ERR_FORMAT, "%s: the GGUF file has no vocabulary", name);
     return find_ends(m, err);
 }
 
 static sb_status open_gguf(sb_model **model, const model_source *source, sb_error *err)
 {
     if (source->path == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "%s: a GGUF model is opened from a file",
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "%s: a GGUF model can only be opened from a file, not from memory",
                            lines_name(source->reader));
     gguf *const m = alloc_zeroed(1, sizeof *m);
     if (m == NULL)

@@ -1,5 +1,5 @@
-/* The contexts of llama.cpp, where the cells of all rows are: made for a given size, moved to a
- * larger one, evaluated. */
+/* A context of llama.cpp holds the cells of all rows. This file makes a context of a given size,
+ * moves the cells to a larger one, and evaluates batches. */
 #include <math.h>
 #include <unistd.h>
 
@@ -18,8 +18,8 @@ void gguf_context_free(struct llama_context *context)
     gguf_try(free_opened, context, words);
 }
 
-/* What the cells will take, by the shape of an ordinary attention layer: keys and values of 4
- * bytes. */
+/* Returns an estimate of the bytes of the cells: keys and values of 4 bytes each, for the shape of
+ * an ordinary attention layer. */
 static double cache_bytes(const gguf *m, int64_t n_cells)
 {
     const int32_t heads = llama_model_n_head(m->model);
@@ -62,7 +62,7 @@ sb_status gguf_context_make(const gguf *m, const gguf_size *size, struct llama_c
     if (bytes > machine_bytes())
         return status_fail(err, SB_ERR_LIMIT,
                            "the rows and their prompts need a cache of %lld cells, about %.1f GiB, "
-                           "and this machine has %.1f GiB; lower k, max-len or batch",
+                           "but this machine has %.1f GiB; lower k, max-len or batch",
                            (long long)size->n_cells, bytes / gib, machine_bytes() / gib);
     struct opening opening = {m->model, llama_context_default_params(), NULL};
     struct llama_context_params *const params = &opening.params;
@@ -72,9 +72,9 @@ sb_status gguf_context_make(const gguf *m, const gguf_size *size, struct llama_c
     params->n_threads = params->n_threads_batch = size->threads;
     params->kv_unified = true;
     params->no_perf = true;
-    /* In half precision, and by flash attention, what a row computes depends on the rows beside it:
-     * its log-probabilities change by 2e-2. In single precision they change by 1e-5 where the
-     * weights are in single precision, too, and by 1e-3 where they are in half. */
+    /* In half precision, or with flash attention, a row depends on the other rows of its batch: its
+     * log-probabilities change by 2e-2. In single precision they change by 1e-5 if the weights are
+     * in single precision, too, and by 1e-3 if the weights are in half precision. */
     params->type_k = params->type_v = GGML_TYPE_F32;
     params->flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
     char words[GGUF_WORDS_SIZE];
@@ -89,7 +89,7 @@ sb_status gguf_context_make(const gguf *m, const gguf_size *size, struct llama_c
 
 struct moving {
     struct llama_context *from, *to;
-    uint8_t *state; /* NULL: no memory for it */
+    uint8_t *state; /* NULL: out of memory */
     size_t n_read;
 };
 

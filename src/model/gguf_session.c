@@ -1,17 +1,17 @@
-/* The rows of a GGUF model are sequences of llama.cpp's cache.
+/* Keeps the rows of a GGUF model as sequences of llama.cpp's cache.
  *
  * The cache is a pool of cells, one per evaluated token, and a sequence is the set of cells that
- * carry its number. So a prompt is evaluated once and its cells are shared by all rows; at each
- * step the first child of a row takes over its sequence, further children copy it (a mark on each
- * of its cells), and rows without children are removed. Nothing is evaluated twice.
+ * carry its number. A prompt is evaluated once, and all its rows share its cells. At each step the
+ * first child of a row takes over the row's sequence, further children copy it (which marks each of
+ * its cells), and rows without children are removed. Nothing is evaluated twice.
  *
- * Rows have the sequences 0 .. max_rows - 1 and the prompts those after them, so that the draws of
- * an input share one evaluation. Where rows take all of the 256 there is room for one input, whose
- * prompt goes over into its first row and is evaluated again for the next draw.
+ * Rows use the sequences 0 .. max_rows - 1 and prompts the sequences after them, so that the draws
+ * of an input share one evaluation of its prompt. If rows take all 256 sequences, only one input is
+ * possible: its first row takes over the prompt, which is evaluated again for the next draw.
  *
- * A context has room for all that it may come to hold: a prompt per input, and max_len cells per
- * row. It is made when the first prompt is known; when a longer one comes, a larger one takes over
- * what is in it. */
+ * A context has room for the most that it may have to hold: a prompt per input, and max_len cells
+ * per row. It is made when the first prompt is known. If a longer prompt comes later, a larger
+ * context takes over the cells. */
 #include <math.h>
 #include <string.h>
 
@@ -21,13 +21,13 @@
 #include "nn/source_cache.h"
 
 enum {
-    PROMPT_CHUNK = 512, /* tokens of a prompt that are evaluated at once */
-    PROMPT_UNIT = 128,  /* room for prompts grows in such pieces */
+    PROMPT_CHUNK = 512, /* tokens of a prompt that are evaluated in one batch */
+    PROMPT_UNIT = 128,  /* room for prompts grows in units of this many tokens */
 };
 
 struct gguf_row {
     int32_t sequence;
-    int32_t position; /* of its next token */
+    int32_t position; /* position of its next token */
     int32_t input;
 };
 
@@ -37,18 +37,18 @@ struct session {
     bool keeps_prompts;
     struct llama_context *context; /* NULL until a prompt is known */
     llama_memory_t memory;
-    int32_t prompt_room;      /* tokens of the longest prompt that the context has room for */
-    source_cache prompts;     /* by place */
-    float *prompt_logits;     /* (max_inputs, n_vocab) by place, after its last token */
+    int32_t prompt_room;  /* the longest prompt, in tokens, that fits the context */
+    source_cache prompts; /* which prompt is at which place */
+    float *prompt_logits; /* (max_inputs, n_vocab) by place: after the last token of the prompt */
     struct llama_batch batch; /* of up to n_batch tokens */
     int32_t n_batch;
     struct gguf_row *now, *next; /* (max_rows) */
     int32_t n_now;
-    int32_t *heir;   /* (max_rows) by row of now: the child that takes over, -1: none */
+    int32_t *heir;   /* (max_rows) by row of `now`: the child that takes over its sequence, or -1 */
     int32_t *unused; /* (max_rows) sequences without a row */
     int32_t n_unused;
-    bool *is_lost; /* (max_inputs) a failure has taken its prompt: it must be given again */
-    sb_error loss; /* and this was the failure */
+    bool *is_lost; /* (max_inputs) a failure destroyed its prompt: it must begin again */
+    sb_error loss; /* that failure */
 };
 
 /* --- opening --- */
@@ -72,19 +72,21 @@ void gguf_session_close(void *opened)
 static sb_status check_spec(const sb_session_spec *spec, sb_error *err)
 {
     if (spec->max_rows < 1 || spec->max_len < 1)
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "a session of a GGUF model must know max_rows and max_len: its cache is "
-                           "made for them");
+        return status_fail(
+            err, SB_ERR_ARGUMENT,
+            "max_rows is %d and max_len is %d; expected at least 1 each: a session of a GGUF "
+            "model makes its cache for them",
+            (int)spec->max_rows, (int)spec->max_len);
     const int64_t n_sequences = (int64_t)spec->max_rows + spec->max_inputs;
     if (n_sequences > GGUF_MOST_SEQUENCES && spec->max_inputs > 1)
         return status_fail(err, SB_ERR_LIMIT,
-                           "%d rows of %d inputs need %lld sequences; llama.cpp has %d",
+                           "%d rows of %d inputs need %lld sequences; llama.cpp has at most %d",
                            (int)spec->max_rows, (int)spec->max_inputs, (long long)n_sequences,
                            GGUF_MOST_SEQUENCES);
     return SB_OK;
 }
 
-/* All rows go. */
+/* Forgets all rows. The cache is not touched. */
 static void clear_rows(struct session *s)
 {
     s->n_now = s->n_unused = 0;
@@ -130,7 +132,7 @@ sb_status gguf_session_open(const void *self, const sb_session_spec *spec, void 
 
 /* --- the context --- */
 
-/* Nothing is alive any more: neither rows nor prompts. */
+/* Forgets all rows and prompts. */
 static void forget_all(struct session *s)
 {
     clear_rows(s);
@@ -139,20 +141,20 @@ static void forget_all(struct session *s)
     source_cache_clear(&s->prompts);
 }
 
-/* Says again what took rows and prompts. */
+/* Repeats the failure that destroyed rows and prompts. */
 static sb_status tell_loss(const struct session *s, sb_error *err)
 {
     return status_fail(err, s->loss.status, "%s", s->loss.message);
 }
 
-/* llama.cpp left the context in the middle of a call: it is not even freed. */
+/* Gives up a context that llama.cpp left in the middle of a call; it may not even be freed. */
 static void lose_context(struct session *s)
 {
     forget_all(s);
     s->context = NULL;
 }
 
-/* Makes sure that there is a context, with room for a prompt of n tokens. */
+/* Makes sure that there is a context with room for a prompt of n tokens. */
 static sb_status reserve_prompt(struct session *s, int32_t n, sb_error *err)
 {
     if (s->context != NULL && n <= s->prompt_room)
@@ -164,7 +166,7 @@ static sb_status reserve_prompt(struct session *s, int32_t n, sb_error *err)
     const int64_t n_cells =
         (int64_t)room * spec->max_inputs + (int64_t)spec->max_rows * (spec->max_len - 1) + 1;
     const gguf_size size = {
-        .n_cells = n_cells > n_sequences ? n_cells : n_sequences, /* llama.cpp wants no fewer */
+        .n_cells = n_cells > n_sequences ? n_cells : n_sequences, /* llama.cpp's minimum */
         .n_sequences = n_sequences,
         .n_batch = s->n_batch,
         .threads = spec->threads > 0 ? spec->threads : 1,
@@ -179,7 +181,7 @@ static sb_status reserve_prompt(struct session *s, int32_t n, sb_error *err)
         return tell_loss(s, err);
     }
     if (status != SB_OK) {
-        if (context != NULL) /* it was made, and the cells could not be moved */
+        if (context != NULL) /* the context was made, but the cells could not be moved */
             tell_loss(s, err);
         gguf_context_free(context);
         return status;
@@ -193,7 +195,7 @@ static sb_status reserve_prompt(struct session *s, int32_t n, sb_error *err)
 
 /* --- evaluation --- */
 
-/* Puts one more token into the batch. */
+/* Adds a token to the batch. */
 static void push_token(struct session *s, int32_t token, int32_t position, int32_t sequence,
                        bool wants_logits)
 {
@@ -205,7 +207,7 @@ static void push_token(struct session *s, int32_t token, int32_t position, int32
     s->batch.logits[i] = wants_logits;
 }
 
-/* Evaluates the batch. After a failure nothing is alive. */
+/* Evaluates the batch. After a failure the session has no rows and no prompts. */
 static sb_status run_batch(struct session *s, sb_error *err)
 {
     bool is_whole;
@@ -220,8 +222,8 @@ static sb_status run_batch(struct session *s, sb_error *err)
     return tell_loss(s, err);
 }
 
-/* The scores after token i of the batch. All tokens that end are one leaf: their probabilities are
- * added and stand at the first of them. */
+/* Reads the scores after token i of the batch. The tokens that end a generation are one leaf: their
+ * probabilities are added up at the first of them, and the others get -inf. */
 static sb_status read_logits(const struct session *s, int32_t i, float *row, sb_error *err)
 {
     const gguf *const m = s->model;
@@ -247,7 +249,7 @@ static int32_t prompt_sequence(const struct session *s, int32_t place)
     return s->keeps_prompts ? s->spec.max_rows + place : 0;
 }
 
-/* Evaluates the prompt of a place, and keeps the logits after it. */
+/* Evaluates the prompt at a place and keeps the logits after it. */
 static sb_status evaluate_prompt(struct session *s, int32_t place, sb_error *err)
 {
     const source_place *const prompt = &s->prompts.places[place];
@@ -274,7 +276,8 @@ static void free_sequence(struct session *s, int32_t sequence)
     s->unused[s->n_unused++] = sequence;
 }
 
-/* The rows of an input that begins anew are not gone on from; they make room for its prompt. */
+/* Removes the rows of an input that begins again: nothing continues them, and its prompt needs the
+ * room. */
 static void drop_rows_of(struct session *s, int32_t input)
 {
     for (int32_t r = 0; r < s->n_now; r++)
@@ -304,7 +307,7 @@ static sb_status begin_tokens(struct session *s, int32_t input, const int32_t *i
     if (status == SB_OK && is_new && s->keeps_prompts)
         status = evaluate_prompt(s, s->prompts.place[input], err);
     if (status != SB_OK && s->prompts.place[input] >= 0 && is_new)
-        source_cache_forget(&s->prompts, input); /* its logits are not there */
+        source_cache_forget(&s->prompts, input); /* because it has no logits */
     return status;
 }
 
@@ -320,7 +323,7 @@ sb_status gguf_session_begin(void *opened, int32_t input, const char *text, size
     return status;
 }
 
-/* Row i is an input's first: its prompt, whose logits are known. */
+/* Makes row i the first row of an input: its prompt, whose logits are known. */
 static sb_status start_row(struct session *s, int32_t i, int32_t input, float *row, sb_error *err)
 {
     const int32_t place = s->prompts.place[input];
@@ -332,10 +335,10 @@ static sb_status start_row(struct session *s, int32_t i, int32_t input, float *r
     } else {
         if (s->n_unused < s->spec.max_rows)
             return status_fail(err, SB_ERR_STATE,
-                               "an input begins anew beside %d of its rows, which take all "
-                               "sequences",
+                               "an input begins again beside %d of its rows; with this number of "
+                               "rows there is no sequence left for its prompt",
                                (int)(s->spec.max_rows - s->n_unused));
-        clear_rows(s); /* sequence 0 comes first again */
+        clear_rows(s); /* so that sequence 0 is the next one */
         const sb_status status = evaluate_prompt(s, place, err);
         if (status != SB_OK)
             return status;
@@ -346,7 +349,7 @@ static sb_status start_row(struct session *s, int32_t i, int32_t input, float *r
     return SB_OK;
 }
 
-/* All rows go, those of a step that failed in its middle included. */
+/* Removes all rows from the session and the cache, also the rows of a step that failed halfway. */
 static void drop_rows(struct session *s)
 {
     for (int32_t i = 0; i < s->spec.max_rows && s->context != NULL; i++)
@@ -354,7 +357,7 @@ static void drop_rows(struct session *s)
     clear_rows(s);
 }
 
-/* Finds the heirs of the rows, and removes the rows that have none. */
+/* Finds for each row the child that takes over its sequence. Removes the rows without children. */
 static sb_status choose_heirs(struct session *s, int32_t n_rows, const int32_t *parent,
                               sb_error *err)
 {
@@ -366,7 +369,8 @@ static sb_status choose_heirs(struct session *s, int32_t n_rows, const int32_t *
             return tell_loss(s, err);
         if (r >= 0 && s->now[r].sequence < 0)
             return status_fail(err, SB_ERR_STATE,
-                               "row %d goes on from an input that has begun anew", (int)i - 1);
+                               "row %d continues a row of an input that has begun again since",
+                               (int)i - 1);
         if (r >= 0)
             s->heir[r] = i - 1;
     }
@@ -376,7 +380,7 @@ static sb_status choose_heirs(struct session *s, int32_t n_rows, const int32_t *
     return SB_OK;
 }
 
-/* Gives an input that has not begun the empty prompt. */
+/* Begins an input that has not begun yet with the empty prompt. */
 static sb_status make_sure_of_prompt(struct session *s, int32_t input, sb_error *err)
 {
     if (s->is_lost[input])
@@ -384,7 +388,7 @@ static sb_status make_sure_of_prompt(struct session *s, int32_t input, sb_error 
     return s->prompts.place[input] >= 0 ? SB_OK : gguf_session_begin(s, input, "", 0, err);
 }
 
-/* Row i continues a row: its sequence is the parent's, or a copy. */
+/* Makes row i a continuation of a row, with its sequence or a copy of it. */
 static void continue_row(struct session *s, int32_t i, int32_t parent, int32_t token)
 {
     struct gguf_row *const new = &s->next[i];
@@ -411,7 +415,7 @@ sb_status gguf_session_step(void *opened, int32_t n_rows, const int32_t *parent,
             status = make_sure_of_prompt(s, input[i], err);
     if (status == SB_OK)
         status = choose_heirs(s, n_rows, parent, err);
-    /* First rows come first: where they are evaluated, the batch is theirs. */
+    /* First rows come first: evaluating their prompts needs the batch. */
     for (int32_t i = 0; status == SB_OK && i < n_rows; i++)
         if (parent[i] < 0)
             status = start_row(s, i, input[i], row + (size_t)i * n_vocab, err);

@@ -1,8 +1,8 @@
-/* The text of GGUF models: llama.cpp's own tokeniser and pieces.
+/* The text of GGUF models, by llama.cpp's own tokeniser.
  *
- * An output's text is its pieces one after the other, without the prompt's, so it may begin with a
- * blank; a character that two pieces share is whole once both are there. Special tokens that are
- * not text have none. */
+ * The text of an output is the texts of its pieces, one after the other, without the prompt's; so
+ * it may begin with a blank. A character that is split over two pieces is complete once both are
+ * there. Special tokens that stand for no text are left out. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -11,7 +11,7 @@
 #include "text/utf8.h"
 #include "text/words.h"
 
-/* Longer than any context, and short enough that sizes in bytes and tokens fit an int32_t. */
+/* Longer than any context, but short enough that numbers of bytes and tokens fit an int32_t. */
 enum { MOST_BYTES = 1 << 28 };
 
 const char *gguf_token_text(const void *self, int32_t token)
@@ -20,7 +20,7 @@ const char *gguf_token_text(const void *self, int32_t token)
     return llama_vocab_get_text(m->vocab, token);
 }
 
-/* Few are ever looked for, so there is no table of them. */
+/* Searches all tokens: few are ever looked up, so a table does not pay. */
 int32_t gguf_find_token(const void *self, const char *text, size_t size)
 {
     const gguf *const m = self;
@@ -46,15 +46,16 @@ static void call_tokeniser(void *argument)
     t->n = llama_tokenize(t->vocab, t->text, t->size, t->ids, t->room, t->is_whole, true);
 }
 
-/* Tokenises text that is known to be UTF-8; is_whole: with what the model puts before a text. */
+/* Tokenises text that is known to be UTF-8. If is_whole, adds the tokens that the model puts before
+ * a text. */
 static sb_status tokenise(const gguf *m, const char *text, size_t size, bool is_whole,
                           int32_t **ids, int32_t *n_ids, sb_error *err)
 {
     struct tokenising t = {
         .vocab = m->vocab, .text = text, .size = (int32_t)size, .is_whole = is_whole};
     char words[GGUF_WORDS_SIZE] = "";
-    /* Hardly a text has more tokens than bytes and the few that are added; if it has, minus their
-     * number comes back. */
+    /* A text rarely has more tokens than bytes and a few added ones. If it has, llama.cpp returns
+     * minus the number of tokens. */
     t.n = -((int32_t)size + 8);
     while (t.n < 0 && t.n >= -2 * MOST_BYTES) {
         alloc_free(t.ids);
@@ -70,7 +71,8 @@ static sb_status tokenise(const gguf *m, const char *text, size_t size, bool is_
         return status_fail(err, SB_ERR_INPUT, "llama.cpp cannot tokenise this text%s%s",
                            words[0] != '\0' ? ": " : "", words);
     }
-    /* An output goes on from the prompt, so what some models put after a text is left out. */
+    /* An output continues the prompt, so the end token that some models put after a text is left
+     * out. */
     if (is_whole && t.n > 0 && llama_vocab_get_add_eos(m->vocab) &&
         t.ids[t.n - 1] == llama_vocab_eos(m->vocab))
         t.n--;
@@ -85,12 +87,12 @@ static sb_status check_text(const char *text, size_t size, sb_error *err)
         return status_fail(err, SB_ERR_INPUT, "%zu bytes; expected at most %d", size, MOST_BYTES);
     if (!utf8_is_text(text, size))
         return status_fail(err, SB_ERR_INPUT,
-                           "the text is not UTF-8, or has a zero byte: a language model takes "
-                           "UTF-8");
+                           "the text is not UTF-8 or has a zero byte; expected UTF-8 without zero "
+                           "bytes");
     return SB_OK;
 }
 
-/* The ids of words, with the start token where the model wants one. */
+/* Writes the ids of words separated by blanks, after the start token if the model wants one. */
 static sb_status encode_words(const gguf *m, const char *text, size_t size, int32_t **ids,
                               int32_t *n_ids, sb_error *err)
 {
@@ -120,8 +122,9 @@ sb_status gguf_encode_prompt(const gguf *m, const char *text, size_t size, int32
         return status;
     if (n == 0) {
         alloc_free(found);
-        return status_fail(err, SB_ERR_INPUT,
-                           "the prompt has no token, and this model has no token to begin with");
+        return status_fail(
+            err, SB_ERR_INPUT,
+            "the prompt has no tokens, and this model has no start token; give a prompt");
     }
     *ids = found;
     *n_ids = n;
@@ -138,12 +141,12 @@ sb_status gguf_decode(const void *self, const int32_t *tokens, int32_t n_tokens,
     for (int32_t i = 0; status == SB_OK && i < n_tokens; i++) {
         const int32_t room = capacity - size > INT32_MAX ? INT32_MAX : (int32_t)(capacity - size);
         int32_t n = llama_token_to_piece(m->vocab, tokens[i], joined + size, room, 0, false);
-        if (n < 0) { /* minus what is needed */
+        if (n < 0) { /* minus the number of bytes that are needed */
             status = alloc_reserve(&joined, &capacity, size + (size_t)-n + 1, 1);
             if (status == SB_OK)
                 n = llama_token_to_piece(m->vocab, tokens[i], joined + size, -n, 0, false);
         }
-        for (int32_t j = 0; j < n; j++) /* a text ends with its first zero byte */
+        for (int32_t j = 0; j < n; j++) /* a zero byte would end the text */
             if (joined[size + (size_t)j] == '\0')
                 joined[size + (size_t)j] = '?';
         size += n > 0 ? (size_t)n : 0;
@@ -159,8 +162,8 @@ sb_status gguf_decode(const void *self, const int32_t *tokens, int32_t n_tokens,
     return SB_OK;
 }
 
-/* Tokenises `head` and `text` as one and gives the tokens whose text is `text`; *n_ids is -1 where
- * there are none, because a token reaches from the one into the other. */
+/* Tokenises `head` and `text` as one and gives the tokens whose text is `text`. *n_ids is -1 if
+ * there are none, because a token spans the border between the two. */
 static sb_status tokenise_after(const gguf *m, const char *head, const char *text, size_t size,
                                 int32_t **ids, int32_t *n_ids, sb_error *err)
 {
@@ -200,16 +203,17 @@ sb_status gguf_encode(const void *self, const char *text, size_t size, int32_t *
     sb_status status = check_text(text, size, err);
     if (status != SB_OK)
         return status;
-    /* An output goes on from a prompt, but some tokenisers put a blank before whatever they are
-     * given. After a line end they cannot. */
+    /* An output continues a prompt, but some tokenisers put a blank before every text. After a line
+     * end they do not. */
     int32_t n = -1;
     status = tokenise_after(m, "", text, size, tokens, &n, err);
     if (status == SB_OK && n < 0)
         status = tokenise_after(m, "\n", text, size, tokens, &n, err);
     if (status == SB_OK && n < 0)
-        status = status_fail(err, SB_ERR_INPUT,
-                             "no tokens of this model read as this text after a prompt; give them "
-                             "as \"tokens\"");
+        status =
+            status_fail(err, SB_ERR_INPUT,
+                        "no tokens of this model give exactly this text after a prompt; give the "
+                        "token ids as \"tokens\" instead");
     if (status == SB_OK)
         *n_tokens = n;
     return status;

@@ -1,9 +1,9 @@
-/* Calling llama.cpp, which is C++ behind a header in C: what it throws and where it aborts becomes
- * an error here, and what it tells its log is kept.
+/* Calls llama.cpp, which is C++ behind a C header: turns its exceptions and aborts into errors, and
+ * keeps the first error that it logs.
  *
- * It throws for a text that its vocabulary has no bytes for, and aborts for some damaged files. Its
- * log and its way to abort are the process's, so ours are put in once, for good, and leave to the
- * host's whatever belongs to no call of ours. */
+ * llama.cpp throws for a text that its vocabulary has no bytes for, and aborts for some damaged
+ * files. Its log and abort callbacks belong to the whole process. So ours are installed once and
+ * for ever, and pass on to the host's callbacks everything that does not come from our calls. */
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -14,12 +14,12 @@
 namespace
 {
 
-thread_local char *current; /* the words of the call under way in this thread, or null */
+thread_local char *current; /* the first error of this thread's running call, or null */
 ggml_log_callback host_log;
 void *host_log_user;
 ggml_abort_callback_t host_abort;
 
-/* The first is the cause; what follows says who else failed for it. */
+/* Keeps the first message, which is the cause; later ones say what else failed because of it. */
 void keep(const char *text)
 {
     if (current[0] == '\0')
@@ -38,14 +38,14 @@ void on_log(ggml_log_level level, const char *text, void *)
 void on_abort(const char *message)
 {
     if (current != nullptr) {
-        const char *const name = std::strrchr(message, '/'); /* of llama.cpp's source file */
+        const char *const name = std::strrchr(message, '/'); /* skips the source file's folder */
         keep(name != nullptr ? name + 1 : message);
         throw std::runtime_error(current);
     }
     if (host_abort != nullptr)
         host_abort(message);
     else
-        std::fprintf(stderr, "%s\n", message); /* the process ends, and this is why */
+        std::fprintf(stderr, "%s\n", message); /* the process ends, and this says why */
 }
 
 bool listen()
@@ -63,7 +63,7 @@ extern "C" bool gguf_try(void (*work)(void *argument), void *argument, char word
     bool is_whole = true;
     words[0] = '\0';
     try {
-        static const bool is_listening = listen(); /* once, whatever the threads */
+        static const bool is_listening = listen(); /* once, even with many threads */
         (void)is_listening;
         current = words;
         work(argument);
@@ -72,7 +72,7 @@ extern "C" bool gguf_try(void (*work)(void *argument), void *argument, char word
         keep(problem.what());
     } catch (...) {
         is_whole = false;
-        keep("an exception without words");
+        keep("an exception without a message");
     }
     current = nullptr;
     return is_whole;

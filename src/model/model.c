@@ -1,8 +1,8 @@
-/* Opening models and asking them about their tokens. Sessions are in session.c.
+/* Opens models and answers questions about their tokens. Sessions are in session.c.
  *
- * The content of a file decides which backend opens it: first the backends that know their files by
- * the first bytes, then, for a file that starts with '{', the one named by the JSON entry "format".
- */
+ * The content of a file decides which backend opens it. Backends that recognise their files by the
+ * first bytes are asked first. If none does and the file starts with '{', the JSON entry "format"
+ * names the backend. */
 #include "model/backend.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static const model_backend *const backends[] = {
 
 enum { N_BACKENDS = sizeof backends / sizeof backends[0] };
 
-/* Files that are none of ours, but of which we can say more than that. */
+/* Files that are not models, but can be recognised, with advice for the error message. */
 static const struct {
     const char *magic;
     size_t size;
@@ -38,15 +38,16 @@ static const struct {
     {"BZh", 3, "a bzip2 file; decompress it first (bzip2 -dk)"},
     {"\x28\xb5\x2f\xfd", 4, "a zstd file; decompress it first (zstd -d)"},
     {"PK\x03\x04", 4,
-     "a zip file; extract it first (unzip), or, where it is a PyTorch checkpoint, make a model of "
-     "it with tools/convert_fairseq.py"},
+     "a zip file; extract it first (unzip), or, if it is a PyTorch checkpoint, convert it with "
+     "tools/convert_fairseq.py"},
     {"\x80\x02\x8a\x0a\x6c\xfc", 6,
-     "a PyTorch checkpoint; make a model of it with tools/convert_fairseq.py"},
-    {"mmap lm http://kheafield.com/code", 33, "a KenLM binary file; give the ARPA file"},
+     "a PyTorch checkpoint; convert it with tools/convert_fairseq.py"},
+    {"mmap lm http://kheafield.com/code", 33,
+     "a KenLM binary file; use the ARPA file that it was made from"},
     {"Trie Language Model", 19, "a Sphinx binary model; convert it to ARPA (sphinx_lm_convert)"},
 };
 
-/* Appends to a list in `text`, as far as there is room. */
+/* Appends to a list in `text`; cuts off what does not fit. */
 static void append(char *text, size_t capacity, const char *separator, const char *item)
 {
     const size_t used = strlen(text);
@@ -64,15 +65,18 @@ static sb_status fail_unknown(const char *name, const char *head, size_t size, s
 #ifndef SBEAM_HAVE_NN
     if (safetensors_probe(head, size))
         return status_fail(err, SB_ERR_FORMAT,
-                           "%s: a neural model, and this build of sbeam is without them", name);
+                           "%s: this is a neural model, but sbeam was built without neural models "
+                           "(-Dnn=disabled)",
+                           name);
 #endif
 #ifndef SBEAM_HAVE_LLAMA
     if (size >= 4 && memcmp(head, "GGUF", 4) == 0)
-        return status_fail(err, SB_ERR_FORMAT,
-                           "%s: a GGUF language model, and this build of sbeam is without "
-                           "llama.cpp; get it with 'scripts/setup --with llama', then build again "
-                           "with scripts/build",
-                           name);
+        return status_fail(
+            err, SB_ERR_FORMAT,
+            "%s: this is a GGUF language model, but sbeam was built without llama.cpp; "
+            "install llama.cpp with 'scripts/setup --with llama', then build again "
+            "with scripts/build",
+            name);
 #endif
     char expected[300] = "";
     for (size_t i = 0; i < N_BACKENDS; i++)
@@ -114,7 +118,7 @@ done:
     return status;
 }
 
-/* Opens the source, which has no doc yet, and closes its reader. */
+/* Opens a source whose doc is not set yet. Closes its reader in every case. */
 static sb_status open_source(sb_model **model, const model_source *source, sb_error *err)
 {
     const char *head;
@@ -167,7 +171,7 @@ sb_status sb_model_open_custom(sb_model **model, const sb_model_ops *ops, const 
     if ((ops->state_size == NULL) != (ops->save == NULL) ||
         (ops->save == NULL) != (ops->restore == NULL))
         return status_fail(err, SB_ERR_ARGUMENT,
-                           "a model table has all of state_size, save and restore, or none");
+                           "a model table needs all of state_size, save and restore, or none");
     if (info->kind == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "a model needs a kind");
     if (info->vocab_size < 1)
@@ -177,7 +181,9 @@ sb_status sb_model_open_custom(sb_model **model, const sb_model_ops *ops, const 
         return status_fail(err, SB_ERR_ARGUMENT, "eos is %d; expected in -1 .. %d", (int)info->eos,
                            (int)info->vocab_size - 1);
     if (info->row_type != SB_ROW_FLOAT && info->row_type != SB_ROW_DOUBLE)
-        return status_fail(err, SB_ERR_ARGUMENT, "row_type is neither float nor double");
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "row_type is %d; expected SB_ROW_FLOAT or SB_ROW_DOUBLE",
+                           (int)info->row_type);
     if (info->max_rows < 0)
         return status_fail(err, SB_ERR_ARGUMENT, "max_rows is %d; expected 0 or more",
                            (int)info->max_rows);
@@ -252,7 +258,7 @@ int32_t sb_model_find_token(const sb_model *model, const char *text, size_t size
 sb_status sb_model_set_pretokenized(sb_model *model, bool on, sb_error *err)
 {
     if (model == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_set_pretokenized: a model expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_set_pretokenized: the model is NULL");
     model->pretokenized = on;
     if (model->ops.set_pretokenized != NULL)
         model->ops.set_pretokenized(model->self, on);
@@ -277,7 +283,7 @@ sb_status sb_model_encode(const sb_model *model, const char *text, size_t size, 
 sb_status sb_model_set_marker(sb_model *model, const char *marker, sb_error *err)
 {
     if (model == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_set_marker: a model expected");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_set_marker: the model is NULL");
     char *copy = NULL;
     if (marker != NULL && marker[0] != '\0') {
         copy = alloc_text(marker, strlen(marker));
@@ -289,7 +295,7 @@ sb_status sb_model_set_marker(sb_model *model, const char *marker, sb_error *err
     return SB_OK;
 }
 
-/* "mam@@ mal" -> "mammal"; a mark at the very end goes too. */
+/* Joins subword pieces in place: "mam@@ mal" becomes "mammal". Also removes a marker at the end. */
 static void join_pieces(char *text, const char *marker)
 {
     const size_t length = strlen(marker);
@@ -303,7 +309,7 @@ static void join_pieces(char *text, const char *marker)
     *to = '\0';
 }
 
-/* The tokens with blanks between them, and without where the marker says so. */
+/* Joins the tokens with blanks, or without one where the marker joins two pieces. */
 static sb_status decode_words(const sb_model *model, const int32_t *tokens, int32_t n_tokens,
                               char **text, sb_error *err)
 {
@@ -314,7 +320,7 @@ static sb_status decode_words(const sb_model *model, const int32_t *tokens, int3
         const char *const token = sb_model_token_text(model, tokens[i]);
         if (token == NULL) {
             alloc_free(joined);
-            return status_fail(err, SB_ERR_ARGUMENT, "token %d, at place %d, has no text",
+            return status_fail(err, SB_ERR_ARGUMENT, "token %d, at position %d, has no text",
                                (int)tokens[i], (int)i);
         }
         const size_t token_size = strlen(token);
@@ -347,8 +353,9 @@ sb_status sb_model_decode(const sb_model *model, const int32_t *tokens, int32_t 
         return decode_words(model, tokens, n_tokens, text, err);
     for (int32_t i = 0; i < n_tokens; i++)
         if (tokens[i] < 0 || tokens[i] >= model->info.vocab_size)
-            return status_fail(err, SB_ERR_ARGUMENT, "token %d, at place %d, is no id below %d",
-                               (int)tokens[i], (int)i, (int)model->info.vocab_size);
+            return status_fail(err, SB_ERR_ARGUMENT,
+                               "token %d, at position %d, is out of range; expected 0 to %d",
+                               (int)tokens[i], (int)i, (int)model->info.vocab_size - 1);
     return model->ops.decode(model->self, tokens, n_tokens, text, err);
 }
 

@@ -1,3 +1,4 @@
+/* See row_states.h. */
 #include "model/row_states.h"
 
 #include <string.h>

@@ -4,12 +4,14 @@
  *     N bytes   a JSON object; spaces may follow it
  *     the rest  data
  *
- * with one entry of the header for each tensor, "name": {"dtype": "F32", "shape": [2, 3],
- * "data_offsets": [begin, end]}, offsets counted from the end of the header, and an optional entry
- * "__metadata__" of texts. The tensors cover the data without holes, overlaps or a rest, so that
- * nothing can hide in a file. Names and texts stay in the parsed header, numbers where they lie.
+ * The header has one entry for each tensor, "name": {"dtype": "F32", "shape": [2, 3],
+ * "data_offsets": [begin, end]}, with offsets counted from the end of the header, and an optional
+ * entry "__metadata__" of texts. The tensors must cover the data without gaps, overlaps or bytes
+ * left over, so that nothing can hide in a file. Names and texts stay in the parsed header; numbers
+ * stay in the file's memory.
  *
- * Types are those that models use: F32, F16, U8 and I32. A file with any other is refused. */
+ * The supported types are those that models use: F32, F16, U8 and I32. A file with any other type
+ * is refused. */
 #include "model/safetensors.h"
 
 #include <stdarg.h>
@@ -28,7 +30,7 @@ enum {
     SIZE_BYTES = 8,
     SMALLEST_HEADER = 2,        /* {} */
     LARGEST_HEADER = 100000000, /* the limit of the format's own library */
-    LARGEST_WHAT = 200          /* what is wrong with a tensor, in bytes */
+    LARGEST_WHAT = 200          /* bytes of the text that says what is wrong with a tensor */
 };
 
 static const char metadata_key[] = "__metadata__";
@@ -39,19 +41,19 @@ static const struct {
 } types[] = {{"F32", TENSOR_F32}, {"F16", TENSOR_F16}, {"U8", TENSOR_U8}, {"I32", TENSOR_I32}};
 
 typedef struct entry {
-    const char *name; /* the header's */
+    const char *name; /* owned by the header */
     size_t begin, end;
     tensor value;
 } entry;
 
 struct safetensors {
     char name[STATUS_NAME_SIZE];
-    mapping map;         /* zeroed where the memory is the caller's */
+    mapping map;         /* zeroed if the memory is the caller's */
     const uint8_t *data; /* the whole file */
     size_t size;
     json_doc header;
     json_t *metadata; /* in the header, or NULL */
-    entry *entries;   /* by name */
+    entry *entries;   /* sorted by name */
     size_t n_entries;
 };
 
@@ -114,7 +116,7 @@ static sb_status read_type(const safetensors *f, entry *e, const json_t *dtype, 
                        utf8_excerpt(name, strlen(name)), name);
 }
 
-/* Reads the shape and its number of elements. */
+/* Reads the shape and computes its number of elements. */
 static sb_status read_shape(const safetensors *f, entry *e, const json_t *shape, sb_error *err)
 {
     tensor *const t = &e->value;
@@ -124,16 +126,17 @@ static sb_status read_shape(const safetensors *f, entry *e, const json_t *shape,
     if (n_dims > TENSOR_MAX_DIMS)
         return fail_tensor(f, e->name, err, "has %zu dimensions; expected at most %d", n_dims,
                            TENSOR_MAX_DIMS);
-    /* The product without zeros must fit as well: then so does that of any part of the shape. */
+    /* The product without zeros must fit, too; then the product of any part of the shape fits. */
     size_t product = tensor_element_size(t->type);
     t->n = 1;
     for (size_t i = 0; i < n_dims; i++) {
         size_t *const dim = &t->shape[i];
         if (!read_count(json_array_get(shape, i), dim))
             return fail_tensor(f, e->name, err,
-                               "has a shape with something other than whole numbers of at least 0");
+                               "has an invalid shape; expected whole numbers of at least 0");
         if (*dim > 0 && product > SIZE_MAX / *dim)
-            return fail_tensor(f, e->name, err, "has a shape that is larger than any memory");
+            return fail_tensor(f, e->name, err,
+                               "has a shape with too many elements for any memory");
         product *= *dim > 0 ? *dim : 1;
         t->n *= *dim;
     }
@@ -148,9 +151,10 @@ static sb_status read_place(const safetensors *f, entry *e, const json_t *offset
     const size_t expected = e->value.n * tensor_element_size(e->value.type);
     if (json_array_size(offsets) != 2 || !read_count(json_array_get(offsets, 0), &e->begin) ||
         !read_count(json_array_get(offsets, 1), &e->end))
-        return fail_tensor(f, e->name, err,
-                           "lacks a place: expected [begin, end], two whole numbers of at least 0, "
-                           "in \"data_offsets\"");
+        return fail_tensor(
+            f, e->name, err,
+            "lacks its offsets: expected [begin, end], two whole numbers of at least 0, "
+            "in \"data_offsets\"");
     if (e->begin > e->end)
         return fail_tensor(f, e->name, err, "begins at byte %zu of the data, after its end at %zu",
                            e->begin, e->end);
@@ -170,7 +174,7 @@ static sb_status read_entry(const safetensors *f, entry *e, json_t *value, size_
 {
     if (!json_is_object(value))
         return fail_tensor(f, e->name, err,
-                           "is no object: expected \"dtype\", \"shape\" and \"data_offsets\"");
+                           "is not an object; expected \"dtype\", \"shape\" and \"data_offsets\"");
     for (void *at = json_object_iter(value); at != NULL; at = json_object_iter_next(value, at)) {
         const char *const key = json_object_iter_key(at);
         if (strcmp(key, "dtype") != 0 && strcmp(key, "shape") != 0 &&
@@ -225,7 +229,7 @@ static sb_status read_entries(safetensors *f, size_t data_begin, sb_error *err)
     return status;
 }
 
-/* An empty tensor comes before one that begins at the same place. */
+/* Orders by first byte; an empty tensor comes before one that begins at the same byte. */
 static int compare_places(const void *a, const void *b)
 {
     const entry *const x = a, *const y = b;
@@ -239,7 +243,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
 }
 
-/* Leaves the entries in the order of their places. */
+/* Checks that the tensors cover the data. Leaves the entries in the order of their bytes. */
 static sb_status check_places(const safetensors *f, size_t data_size, sb_error *err)
 {
     size_t covered = 0;
@@ -253,8 +257,8 @@ static sb_status check_places(const safetensors *f, size_t data_size, sb_error *
         }
         if (e->begin > covered)
             return fail_tensor(f, e->name, err,
-                               "begins at byte %zu of the data; expected %zu, as there may be no "
-                               "bytes between tensors",
+                               "begins at byte %zu of the data; expected %zu, because no bytes may "
+                               "lie between tensors",
                                e->begin, covered);
         covered = e->end;
     }
@@ -266,7 +270,7 @@ static sb_status check_places(const safetensors *f, size_t data_size, sb_error *
     return SB_OK;
 }
 
-/* Finds the header; *header_size is checked to lie within the file. */
+/* Reads the size of the header and checks that the header lies within the file. */
 static sb_status find_header(const safetensors *f, size_t *header_size, sb_error *err)
 {
     if (f->size == 0)
@@ -319,7 +323,7 @@ static sb_status read_file(safetensors *f, sb_error *err)
     return status;
 }
 
-/* Reads the file that f->data and f->size are; closes f when that fails. */
+/* Reads the file in f->data and f->size; closes f on failure. */
 static sb_status finish_open(safetensors **file, safetensors *f, sb_error *err)
 {
     const sb_status status = read_file(f, err);

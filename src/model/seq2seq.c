@@ -1,7 +1,8 @@
 /* Sequence-to-sequence models: the input is a source text, the output its translation.
  *
- * Here is what all architectures share: text to ids and back, and which tokens a row may give. The
- * network behind (nn/network.h) encodes a source and computes rows of logits. */
+ * This file holds what all architectures share: turning text into ids and back, and excluding
+ * tokens that a row may not give. The network (nn/network.h) encodes a source and computes rows of
+ * logits. */
 #include "model/seq2seq.h"
 
 #include <math.h>
@@ -13,8 +14,8 @@
 #include "nn/gemm.h"
 #include "text/words.h"
 
-/* Splitting a text into pieces takes time that grows faster than the text; what is longer than this
- * is no sentence, and would be refused for its tokens afterwards. */
+/* The time to split a text into pieces grows faster than the text. A longer text is not a sentence,
+ * and would be refused later for its number of tokens. */
 enum { MOST_SOURCE_BYTES = 1 << 16 };
 
 typedef struct session {
@@ -51,7 +52,7 @@ static bool has_subwords(const seq2seq *m)
     return m->subwords != NULL && !m->pretokenized;
 }
 
-/* The ids of a source, the end token last. */
+/* Writes the ids of a source, the end token last. On success *ids belongs to the caller. */
 static sb_status encode_source(const seq2seq *m, const char *text, size_t size, int32_t **ids,
                                int32_t *n_ids, sb_error *err)
 {
@@ -61,7 +62,7 @@ static sb_status encode_source(const seq2seq *m, const char *text, size_t size, 
     if (has_subwords(m)) {
         if (size > MOST_SOURCE_BYTES)
             return status_fail(err, SB_ERR_INPUT,
-                               "%zu bytes; the model takes at most %d, and %d tokens", size,
+                               "%zu bytes; the model takes at most %d bytes and %d tokens", size,
                                MOST_SOURCE_BYTES, (int)m->net.max_source - 1);
         status = pieces_encode(m->subwords, text, size, &found, &n, err);
         if (status != SB_OK)

@@ -1,4 +1,4 @@
-/* Opening sequence-to-sequence models: safetensors whose metadata entry "sbeam" describes them.
+/* Opens sequence-to-sequence models: safetensors files whose metadata entry "sbeam" describes them.
  *
  *     {"architecture": "fconv", "version": 1, "position_offset": 0,
  *      "source": {"eos": 2, "unknown": 3},
@@ -7,7 +7,7 @@
  *      "decoder": [{"width": 256, "kernel": 3, "residual": 1, "attention": true}, ...],
  *      "about": {"name": "..."}}
  *
- * models/README.md has the whole format. */
+ * models/README.md describes the whole format. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@
 
 enum { VERSION = 1 };
 
-/* An object of the description, and what it is called in messages: "" for the whole. */
+/* An object of the description and its name in messages, "" for the whole description. */
 typedef struct part {
     const json_doc *doc;
     const json_t *object;
@@ -32,7 +32,8 @@ static sb_status fail(const json_doc *doc, sb_error *err, const char *what, cons
                        utf8_excerpt(about, strlen(about)), about);
 }
 
-/* A whole number in min .. max; where it is absent, `missing`, if that is at least min - 1. */
+/* Reads a whole number in min .. max. If the entry is absent, gives `missing` if that is at least
+ * min - 1, and fails otherwise. */
 static sb_status read_whole(const part *of, const char *key, int32_t min, int32_t max,
                             int32_t missing, int32_t *value, sb_error *err)
 {
@@ -71,7 +72,7 @@ static sb_status read_layer(const part *layer, int32_t i, bool is_decoder, fconv
     to->attention = json_is_true(attention);
     if (to->attention && !is_decoder)
         return status_fail(err, SB_ERR_FORMAT,
-                           "%s: \"%s.attention\" is true; expected attention in the decoder alone",
+                           "%s: \"%s.attention\" is true; only the decoder can have attention",
                            layer->doc->name, layer->name);
     return SB_OK;
 }
@@ -118,7 +119,7 @@ static sb_status open_fconv(seq2seq *m, const weights *w, sb_error *err)
     return status;
 }
 
-/* A new architecture has a line here. */
+/* Each architecture has one line here. */
 static const struct {
     const char *name;
     sb_status (*open)(seq2seq *m, const weights *w, sb_error *err);
@@ -128,16 +129,17 @@ enum { N_ARCHITECTURES = sizeof architectures / sizeof architectures[0] };
 
 /* --- text --- */
 
-/* One token a line; line i is id i. */
+/* Reads a dictionary of one token per line. The first line is id 0. */
 static sb_status read_dictionary(const seq2seq *m, const char *name, vocab *words, sb_error *err)
 {
     const tensor *const t = safetensors_find(m->file, name);
     const char *const path = safetensors_name(m->file);
     if (t == NULL || t->type != TENSOR_U8)
-        return status_fail(err, SB_ERR_FORMAT,
-                           "%s: the model has no text: expected the bytes of 'sentencepiece', or "
-                           "of 'source.dictionary' and 'target.dictionary'",
-                           path);
+        return status_fail(
+            err, SB_ERR_FORMAT,
+            "%s: the model has no vocabulary: expected a U8 tensor 'sentencepiece', or "
+            "'source.dictionary' and 'target.dictionary'",
+            path);
     const char *const text = (const char *)t->data;
     for (size_t at = 0, line = 1; at < t->n; line++) {
         const char *const end = memchr(text + at, '\n', t->n - at);
@@ -151,7 +153,7 @@ static sb_status read_dictionary(const seq2seq *m, const char *name, vocab *word
         if (vocab_add(words, text + at, size, &id, &is_new) != SB_OK)
             return status_no_memory(err);
         if (!is_new)
-            return status_fail(err, SB_ERR_FORMAT, "%s: line %zu of '%s': '%.*s' is there twice",
+            return status_fail(err, SB_ERR_FORMAT, "%s: line %zu of '%s': duplicate token '%.*s'",
                                path, line, name, utf8_excerpt(text + at, size), text + at);
         at += size + 1;
     }
@@ -163,7 +165,8 @@ static sb_status check_size(const seq2seq *m, const char *what, int32_t n, int32
 {
     if (n == expected)
         return SB_OK;
-    return status_fail(err, SB_ERR_FORMAT, "%s: '%s' has %d tokens, '%s' %d; expected the same",
+    return status_fail(err, SB_ERR_FORMAT,
+                       "%s: '%s' has %d tokens, but '%s' has %d; expected the same",
                        safetensors_name(m->file), what, (int)n, embedding, (int)expected);
 }
 
@@ -194,7 +197,8 @@ static sb_status read_text(seq2seq *m, sb_error *err)
 
 /* --- special tokens --- */
 
-/* Rows of an embedding: what its ids are below. */
+/* Returns the number of rows of an embedding, which bounds its ids. Returns INT32_MAX if there is
+ * no such matrix; fconv_open reports that later. */
 static int32_t count_tokens(const seq2seq *m, const char *name)
 {
     const tensor *const t = safetensors_find(m->file, name);
@@ -239,7 +243,7 @@ static sb_status read_special_tokens(seq2seq *m, sb_error *err)
     const part target = {doc, json_object_get(doc->root, "target"), "target"};
     const int32_t last_source = count_tokens(m, "encoder.tokens") - 1;
     const int32_t last = count_tokens(m, "decoder.tokens") - 1;
-    int32_t unknown; /* of the target: checked, though a row gives it like any other token */
+    int32_t unknown; /* of the target; only checked, because a row gives it like any other token */
     if (!json_is_object(source.object))
         return fail(doc, err, "expected an object with special tokens in", source.name);
     if (!json_is_object(target.object))
@@ -263,10 +267,11 @@ static sb_status read_description(seq2seq *m, sb_error *err)
     const char *const name = safetensors_name(m->file);
     const char *const text = safetensors_metadata(m->file, "sbeam");
     if (text == NULL)
-        return status_fail(err, SB_ERR_FORMAT,
-                           "%s: a safetensors file, but not a model of sbeam's: its metadata has "
-                           "no entry \"sbeam\"",
-                           name);
+        return status_fail(
+            err, SB_ERR_FORMAT,
+            "%s: this is a safetensors file, but not an sbeam model: its metadata has "
+            "no entry \"sbeam\"",
+            name);
     char title[STATUS_NAME_SIZE + 16];
     json_doc *const doc = &m->description;
     snprintf(title, sizeof title, "%s: description", name);
@@ -277,16 +282,16 @@ static sb_status read_description(seq2seq *m, sb_error *err)
         status = read_whole(&whole, "version", 1, INT32_MAX, REQUIRED, &version, err);
     if (status == SB_OK && version > VERSION)
         return status_fail(err, SB_ERR_FORMAT,
-                           "%s: version %d of the format; this sbeam reads version %d", name,
-                           (int)version, VERSION);
+                           "%s: the file has version %d of the format; this sbeam reads version %d",
+                           name, (int)version, VERSION);
     return status;
 }
 
-/* Which tensors of the file have been asked for: one that nobody wants has a wrong name, or the
- * description is of another model. */
+/* Marks the tensors of the file that have been used. A tensor that nothing uses has a wrong name,
+ * or the description belongs to another model. */
 typedef struct reading {
     const safetensors *file;
-    bool *is_used; /* by number */
+    bool *is_used; /* by tensor number */
 } reading;
 
 static const tensor *find_tensor(const void *file, const char *name)
@@ -307,12 +312,13 @@ static sb_status check_used(const reading *r, sb_error *err)
         if (!r->is_used[i] && strcmp(name, "sentencepiece") != 0 &&
             strcmp(name, "source.dictionary") != 0 && strcmp(name, "target.dictionary") != 0)
             return status_fail(err, SB_ERR_FORMAT,
-                               "%s: the description has no place for the tensor '%.*s'",
+                               "%s: the description does not use the tensor '%.*s'",
                                safetensors_name(r->file), utf8_excerpt(name, strlen(name)), name);
     return SB_OK;
 }
 
-/* Special tokens come after the architecture: another one's may be described otherwise. */
+/* Opens the network that the description names. Special tokens are read after the architecture is
+ * known, because another architecture may describe them differently. */
 static sb_status open_network(seq2seq *m, sb_error *err)
 {
     const json_doc *const doc = &m->description;

@@ -1,5 +1,5 @@
-/* Sessions: the slots of a model's table, with what the public boundary promises checked, so that a
- * backend may trust its arguments. */
+/* Sessions call the functions of a model's table. The arguments are checked here, so that a backend
+ * may trust them. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -10,7 +10,7 @@ struct sb_session {
     const sb_model *model;
     void *state;
     int32_t max_inputs;
-    int32_t n_rows; /* of the last step: what a parent may name; 0 after a failure */
+    int32_t n_rows; /* rows of the last step, to which a parent may refer; 0 after a failure */
 };
 
 sb_status sb_session_open(sb_session **session, const sb_model *model, const sb_session_spec *spec,
@@ -78,9 +78,10 @@ static sb_status check_row(const sb_session *session, int32_t i, int32_t parent,
         return status_fail(err, SB_ERR_ARGUMENT, "row %d: token is %d; expected 0 to %d", (int)i,
                            (int)token, (int)session->model->info.vocab_size - 1);
     if ((parent == -1) != (token == -1))
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "row %d: parent is %d and token %d, but both are -1 or neither", (int)i,
-                           (int)parent, (int)token);
+        return status_fail(
+            err, SB_ERR_ARGUMENT,
+            "row %d: parent is %d and token is %d; expected both to be -1, or neither", (int)i,
+            (int)parent, (int)token);
     if (input < 0 || input >= session->max_inputs)
         return status_fail(err, SB_ERR_ARGUMENT, "row %d: input is %d; expected 0 to %d", (int)i,
                            (int)input, (int)session->max_inputs - 1);
@@ -128,7 +129,7 @@ sb_status sb_session_save(const sb_session *session, int32_t row, void *state, s
 {
     if (session == NULL || state == NULL || session->model->ops.save == NULL)
         return status_fail(err, SB_ERR_ARGUMENT,
-                           "sb_session_save: room for a state expected, and a model that has them");
+                           "sb_session_save: an argument is NULL, or the model cannot save states");
     if (row < 0 || row >= session->n_rows)
         return status_fail(err, SB_ERR_ARGUMENT, "row is %d, but the last step had %d rows",
                            (int)row, (int)session->n_rows);
@@ -139,8 +140,9 @@ sb_status sb_session_save(const sb_session *session, int32_t row, void *state, s
 sb_status sb_session_restore(sb_session *session, int32_t n_rows, const void *states, sb_error *err)
 {
     if (session == NULL || states == NULL || session->model->ops.restore == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "sb_session_restore: states expected, and a model that has them");
+        return status_fail(
+            err, SB_ERR_ARGUMENT,
+            "sb_session_restore: an argument is NULL, or the model cannot restore states");
     if (n_rows < 0)
         return status_fail(err, SB_ERR_ARGUMENT, "n_rows is %d; expected 0 or more", (int)n_rows);
     const sb_status status = session->model->ops.restore(session->state, n_rows, states, err);

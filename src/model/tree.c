@@ -1,10 +1,10 @@
-/* Probability trees written out as JSON:
+/* Probability trees written as JSON:
  *
  *     {"format":"sbeam-tree","tree":{"A":[0.6,{"B":[0.5,null],"C":[0.5,null]}],"D":[0.4,null]}}
  *
  * Each child is token: [probability, subtree]; null is a leaf. Tokens are numbered in the order of
- * their first appearance. The depth of the recursion is bounded by jansson's limit of 2,048 levels,
- * of which a level of the tree takes two. */
+ * their first appearance. jansson's limit of 2,048 levels bounds the depth of the recursion; each
+ * level of the tree takes two of them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,14 +21,14 @@ typedef struct reading {
     sb_error *err;
 } reading;
 
-/* A node on the way from the root to where we are, for messages. */
+/* A node between the root and the current node, for messages. */
 typedef struct place {
     const struct place *parent; /* NULL: the root */
     const char *token;
     int32_t depth;
 } place;
 
-/* The tokens from the root to the node; a long path loses its beginning. */
+/* Writes the tokens from the root to the node. Cuts off the beginning of a long path. */
 static void write_path(const place *node, char *text, size_t size)
 {
     if (node->parent == NULL) {
@@ -69,7 +69,8 @@ static sb_status read_child(const reading *r, const json_t *children, const plac
                             json_t *value, automaton_edge *edge, long double *sum)
 {
     if (!utf8_is_token(child->token, strlen(child->token)))
-        return fail_at(r, children, child, "a token may not be empty nor contain white space");
+        return fail_at(r, children, child,
+                       "expected a token that is not empty and has no white space");
     const json_t *const probability = json_array_get(value, 0);
     const json_t *const subtree = json_array_get(value, 1);
     if (json_array_size(value) != 2 || !json_is_number(probability) ||

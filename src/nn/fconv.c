@@ -1,5 +1,5 @@
-/* Reading an fconv network: every tensor by name, its shape checked against the layers around it.
- */
+/* Reads an fconv network: finds every tensor by name and checks its shape against the layers around
+ * it. */
 #include "nn/fconv.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ void fconv_close(void *self)
     alloc_free(net);
 }
 
-/* The width of the residual's source, before layers have been read past `i`. */
+/* Returns the width of the residual that layer i adds. Layers after i need not be read yet. */
 static size_t residual_width(const fconv_half *half, int32_t i)
 {
     return half->layers[i - half->layers[i].residual + 1].in;
@@ -77,7 +77,7 @@ static sb_status read_embeddings(fconv_half *half, const char *name, const weigh
         return status;
     if (tokens->shape[1] != positions->shape[1])
         return status_fail(err, SB_ERR_FORMAT,
-                           "%s: %s.tokens is %zu wide, %s.positions %zu; expected the same",
+                           "%s: %s.tokens is %zu wide, but %s.positions is %zu; expected the same",
                            w->path, name, tokens->shape[1], name, positions->shape[1]);
     half->tokens = *tokens;
     half->positions = *positions;
@@ -85,7 +85,7 @@ static sb_status read_embeddings(fconv_half *half, const char *name, const weigh
     return SB_OK;
 }
 
-/* All but the projection out. *last is the width of the last layer. */
+/* Reads all of a half except its output matrix. *last is the width of the last layer. */
 static sb_status read_half(fconv_half *half, const char *name, const fconv_layer_spec *spec,
                            int32_t n_layers, const weights *w, size_t *last, sb_error *err)
 {
@@ -132,23 +132,24 @@ static sb_status read_decoder(fconv *net, const fconv_spec *spec, const weights 
     size_t last = 0, hidden = 0;
     sb_status status = read_half(half, "decoder", spec->decoder, spec->n_decoder, w, &last, err);
     if (status == SB_OK && half->embedding != net->encoder.embedding)
-        return status_fail(err, SB_ERR_FORMAT,
-                           "%s: decoder.tokens is %zu wide, encoder.tokens %zu; attention expects "
-                           "the same",
-                           w->path, half->embedding, net->encoder.embedding);
+        return status_fail(
+            err, SB_ERR_FORMAT,
+            "%s: decoder.tokens is %zu wide, but encoder.tokens is %zu; attention needs "
+            "the same width",
+            w->path, half->embedding, net->encoder.embedding);
     if (status == SB_OK)
         status = weights_rows(w, "decoder.hidden", &hidden, err);
     if (status == SB_OK)
         status = weights_gemm(w, "decoder.hidden", hidden, last, &half->output, err);
     if (status != SB_OK)
         return status;
-    /* Without a matrix of its own the output is tied to the token embedding. */
+    /* If there is no matrix of its own, the output shares that of the token embedding. */
     const bool is_tied = w->find(w->file, "decoder.output.weight") == NULL;
     return weights_gemm_of(w, is_tied ? "decoder.tokens" : "decoder.output.weight",
                            "decoder.output.bias", half->tokens.shape[0], hidden, &net->logits, err);
 }
 
-/* How many tokens have a place of their own. */
+/* Computes the number of positions that the table has for tokens. */
 static sb_status count_places(const fconv *net, const fconv_half *half, const char *name,
                               const weights *w, int32_t *n, sb_error *err)
 {

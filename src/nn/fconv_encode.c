@@ -1,4 +1,5 @@
-/* The encoder: all places of a source at once, as rows of the matrix products. */
+/* The encoder computes all positions of a source at once: they are the rows of the matrix products.
+ */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -6,13 +7,13 @@
 #include "nn/fconv.h"
 #include "nn/layers.h"
 
-/* Where things lie in the encoder's memory; all are (n, ...). */
+/* The parts of the encoder's memory, each for n positions. */
 struct buffers {
     float *embedded; /* (n, embedding) */
     float *window;   /* (n, kernel * in) of the widest layer, at least (n, embedding) */
     float *gates;    /* (n, 2 * width) of the widest layer */
     float *residual; /* (n, width) of the widest layer */
-    float *inputs;   /* the input of each layer in turn, and the last one's output */
+    float *inputs; /* the inputs of all layers, one after the other, then the output of the last */
 };
 
 void fconv_encoder_close(fconv_encoder *encoder)
@@ -28,11 +29,12 @@ void fconv_source_close(fconv_source *source)
     *source = (fconv_source){0};
 }
 
-/* Room for n places. The sizes of layers come from tensors that exist, so their sums fit. */
+/* Makes room for n positions. The sizes of layers come from tensors that exist, so their sums do
+ * not overflow. */
 static sb_status reserve(const fconv_half *half, fconv_encoder *encoder, size_t n,
                          struct buffers *b, sb_error *err)
 {
-    size_t window = half->embedding; /* an embedding is put together there */
+    size_t window = half->embedding; /* layer_embed uses it, too */
     size_t width = 0, inputs = half->layers[0].in;
     for (int32_t i = 0; i < half->n_layers; i++) {
         const fconv_layer *const layer = &half->layers[i];
@@ -54,7 +56,7 @@ static sb_status reserve(const fconv_half *half, fconv_encoder *encoder, size_t 
     return SB_OK;
 }
 
-/* window[i] = x[i - (kernel - 1) / 2 .. i + kernel / 2], zeros beyond the ends. */
+/* Fills window[i] = x[i - (kernel - 1) / 2 .. i + kernel / 2], with zeros beyond the ends. */
 static void fill_window(const fconv_layer *layer, size_t n, const float *x, float *window)
 {
     const size_t before = (layer->kernel - 1) / 2;

@@ -1,9 +1,9 @@
 /* The decoder, one position at a time.
  *
- * The state of a row is, for each layer, the window that its convolution has just seen: the inputs
- * of the last `kernel` positions. The next window is the parent's without its oldest input and with
- * the new one at the end. So the matrices that the products read are the state, and moving it by
- * parent is the only copy. What the residuals add is in the windows, too. */
+ * The state of a row is, for each layer, the window that its convolution has just read: the inputs
+ * of the last `kernel` positions. The next window is the parent's window without its oldest input
+ * and with the new input at the end. So the state has the layout that the matrix products read, and
+ * moving it by parent is the only copy. The inputs that residuals add are in the windows, too. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -14,23 +14,23 @@
 #include "nn/source_cache.h"
 
 typedef struct windows {
-    float *now, *next; /* (n_rows, kernel * in) of the last step, and of this one */
+    float *now, *next; /* (n_rows, kernel * in) windows of the last step, and of this one */
     size_t now_capacity, next_capacity;
 } windows;
 
 typedef struct session {
     const fconv *net;
     source_cache cache;
-    fconv_source *sources; /* (max_inputs) by place of the cache */
+    fconv_source *sources; /* (max_inputs) by place in the cache */
     fconv_encoder encoder;
     windows *layers;             /* (n_layers) */
     int32_t *place, *next_place; /* (n_rows) position of the row's last token */
     size_t place_capacity, next_place_capacity;
     float *embedded; /* (n_rows, embedding) */
-    float *gates;    /* (n_rows, 2 * widest, or the output's width) */
+    float *gates;    /* (n_rows, 2 * widest), or the output's width if that is larger */
     float *hidden;   /* (n_rows, widest) */
     float *query;    /* (n_rows, embedding), twice */
-    float *scores;   /* (max_source padded, twice) */
+    float *scores;   /* (2, max_source padded) */
     size_t embedded_capacity, gates_capacity, hidden_capacity, query_capacity, scores_capacity;
 } session;
 
@@ -100,7 +100,7 @@ static size_t widest(const fconv_half *half)
     return width;
 }
 
-/* Room for n rows everywhere. */
+/* Makes room for n rows everywhere. */
 static sb_status reserve(session *s, size_t n, sb_error *err)
 {
     const fconv_half *const half = &s->net->decoder;
@@ -131,7 +131,7 @@ static sb_status reserve(session *s, size_t n, sb_error *err)
     return SB_OK;
 }
 
-/* The windows of all rows but for their newest input. */
+/* Fills the next windows of all rows except for their newest input. */
 static void move_windows(const fconv_layer *layer, windows *w, int32_t n_rows,
                          const int32_t *parent)
 {
@@ -155,8 +155,8 @@ static sb_status embed(session *s, int32_t n_rows, const int32_t *parent, const 
         s->next_place[i] = parent[i] < 0 ? 0 : s->place[parent[i]] + 1;
         if (s->next_place[i] >= n_places)
             return status_fail(err, SB_ERR_LIMIT,
-                               "row %d: the model has no position after its first %d", (int)i,
-                               (int)n_places);
+                               "row %d: the sequence is too long; the model has %d positions",
+                               (int)i, (int)n_places);
         layer_embed(&net->decoder.tokens, &net->decoder.positions,
                     parent[i] < 0 ? net->start : token[i], net->position_offset + s->next_place[i],
                     s->embedded + (size_t)i * e, s->query);
@@ -164,7 +164,7 @@ static sb_status embed(session *s, int32_t n_rows, const int32_t *parent, const 
     return SB_OK;
 }
 
-/* h = s (h + context(attention)). */
+/* Computes h = s (h + context(attention)). */
 static void attend(session *s, const fconv_layer *layer, int32_t n_rows, const int32_t *input,
                    float *h)
 {
@@ -181,7 +181,7 @@ static void attend(session *s, const fconv_layer *layer, int32_t n_rows, const i
     layer_add(n, layer->width, h, layer->width, s->gates, layer->width);
 }
 
-/* The newest inputs of a layer, as rows; *stride is between them. */
+/* Returns the newest inputs of a layer as rows that are *stride floats apart. */
 static float *newest(const session *s, int32_t l, size_t *stride)
 {
     const fconv_layer *const layer = &s->net->decoder.layers[l];
@@ -209,7 +209,7 @@ static void apply_layer(session *s, int32_t l, int32_t n_rows, const int32_t *in
     layer_add(n, width, s->hidden, width, from, stride);
 }
 
-/* What is the next layer's input becomes part of its windows. */
+/* Copies the output of layer l to the windows of the next layer, as their newest input. */
 static void hand_on(session *s, int32_t l, size_t n)
 {
     const size_t width = s->net->decoder.layers[l].width;
@@ -260,7 +260,7 @@ static sb_status step(void *opened, int32_t n_rows, const int32_t *parent, const
     return SB_OK;
 }
 
-/* --- states: what the next step reads of the windows, and the position --- */
+/* --- states: the position and the part of the windows that the next step reads --- */
 
 static size_t kept_size(const fconv_layer *layer)
 {

@@ -37,8 +37,8 @@ const char *gemm_way_name(gemm_way way)
 
 /* --- preparing --- */
 
-/* Panel p holds, for each input, the weights of outputs 16 p .. 16 p + 15; a last panel is filled
- * up with zeros. */
+/* Packs the weights: panel p holds, for each input, the weights of outputs 16 p .. 16 p + 15. The
+ * last panel is padded with zeros. */
 static void pack(gemm *m, const tensor *weights, float *row)
 {
     for (size_t o = 0; o < m->n_out; o++) {
@@ -76,7 +76,8 @@ sb_status gemm_open(gemm *m, gemm_way way, size_t n_out, size_t n_in, const tens
         tensor_read(weights, 0, n_out * n_in, m->weights);
     alloc_free(row);
 #ifdef SBEAM_HAVE_BLAS
-    /* Changing it is not safe beside products of other threads, so not again for each matrix. */
+    /* Setting it while other threads compute products is not safe, so it is set only if necessary.
+     */
     if (way == GEMM_BLAS && openblas_get_num_threads() != 1)
         openblas_set_num_threads(1);
 #endif
@@ -92,8 +93,8 @@ void gemm_close(gemm *m)
 /* --- applying --- */
 
 #ifdef KERNELS_HAVE_AVX2
-/* Rows are divided evenly over as few tiles as there can be: 20 are four times 5, not three times 6
- * and a slow 2. */
+/* Divides the rows evenly over the smallest number of tiles: 20 rows become four tiles of 5, not
+ * three of 6 and a slow one of 2. */
 static void apply_panel(const gemm *m, size_t panel, size_t n_rows, const float *x, size_t x_stride,
                         float *y, size_t y_stride)
 {
@@ -108,7 +109,7 @@ static void apply_panel(const gemm *m, size_t panel, size_t n_rows, const float 
     }
 }
 
-/* The last outputs, fewer than a panel: by way of a tile's worth of memory. */
+/* Computes the last outputs, which do not fill a panel, through a buffer of one tile. */
 static void apply_last(const gemm *m, size_t n_rows, const float *x, size_t x_stride, float *y,
                        size_t y_stride)
 {

@@ -1,13 +1,15 @@
-/* A tile of up to 6 rows by 16 outputs stays in registers while it runs over the inputs: for each
- * input two loads of weights, and per row one broadcast and two fused multiply-adds. */
+/* Computes a tile of up to 6 rows by 16 outputs, which stays in registers while the inputs are
+ * read: each input takes two loads of weights, and per row one broadcast and two fused
+ * multiply-adds. */
 #include "nn/gemm_avx2.h"
 
 #include <immintrin.h>
 
-/* Weights are read once, in order; the hardware's own prefetching stops at the end of a page. */
+/* How far ahead to prefetch. Weights are read once, in order, but the hardware stops prefetching at
+ * the end of a page. */
 enum { PREFETCH_BYTES = 1024 };
 
-/* A function for each number of rows, its loops over rows unrolled before anything else: only then
+/* Defines a function for each number of rows. Its loops over rows are unrolled first; only then
  * does gcc keep the sums in registers. */
 #define FOR_ROWS(ROWS) _Pragma("GCC unroll 6") for (size_t r = 0; r < ROWS; r++)
 

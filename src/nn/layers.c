@@ -1,5 +1,5 @@
-/* See layers.h. Sums over a width run in fixed lanes, which the compiler makes registers of; so the
- * bits of a row depend on nothing but the row. */
+/* See layers.h. Sums over a width run in fixed lanes, which the compiler keeps in registers. So the
+ * bits of a row depend only on the row. */
 #include "nn/layers.h"
 
 #include <math.h>
@@ -21,7 +21,8 @@ void layer_embed(const tensor *tokens, const tensor *positions, int32_t token, i
         out[i] += scratch[i];
 }
 
-/* Where b < 0, sigmoid(b) = e^b / (1 + e^b): the exponential never overflows. */
+/* Computes out = a * sigmoid(b). If b < 0, sigmoid(b) = e^b / (1 + e^b), so that the exponential
+ * never overflows. */
 static void glu_block(size_t n, const float *a, const float *b, float *out)
 {
     float e[KERNEL_BLOCK]; /* exp(-|b|) */

@@ -1,7 +1,8 @@
-/* An encoder-decoder network, whatever its architecture: what seq2seq.c asks of it.
+/* An encoder-decoder network of any architecture, as seq2seq.c uses it.
  *
- * A new architecture is one file (or a few, as fconv_*.c) that fills a network_ops, and a line in
- * the table of model/seq2seq_file.c. A network is const once open; a session is one thread's. */
+ * To add an architecture, write one file (or a few, like fconv*.c) that fills a network_ops, and
+ * add a line to the table in model/seq2seq_file.c. A network is const once open; a session belongs
+ * to one thread. */
 #ifndef NN_NETWORK_H
 #define NN_NETWORK_H
 
@@ -14,10 +15,10 @@ typedef struct network_ops {
     void (*session_close)(void *session);
     /* Encodes the source of an input: n >= 1 ids, the end token last, at most max_source. */
     sb_status (*encode)(void *session, int32_t input, const int32_t *ids, int32_t n, sb_error *err);
-    /* As step of sb_model_ops; logits is (n_rows, target_vocab). */
+    /* Does what step of sb_model_ops does; logits is (n_rows, target_vocab). */
     sb_status (*step)(void *session, int32_t n_rows, const int32_t *parent, const int32_t *token,
                       const int32_t *input, float *logits, sb_error *err);
-    /* Required: as in sb_model_ops. */
+    /* The next three are as in sb_model_ops, but required. */
     size_t (*state_size)(const void *session);
     void (*save)(const void *session, int32_t row, void *state);
     sb_status (*restore)(void *session, int32_t n_rows, const void *states, sb_error *err);
@@ -28,7 +29,7 @@ typedef struct network {
     const network_ops *ops;
     void *self;
     int32_t source_vocab, target_vocab;
-    int32_t max_source, max_target; /* tokens; the source's with its end token */
+    int32_t max_source, max_target; /* in tokens; max_source includes the end token */
 } network;
 
 #endif

@@ -39,7 +39,7 @@ static void leave(source_cache *cache, int32_t input)
 static void enter(source_cache *cache, int32_t input, int32_t place)
 {
     cache->places[place].n_users++;
-    leave(cache, input); /* after: the two may be the same place */
+    leave(cache, input); /* afterwards, because the two may be the same place */
     cache->place[input] = place;
 }
 

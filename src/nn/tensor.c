@@ -1,23 +1,23 @@
-/* Elements of weight files as floats.
+/* Reads elements of weight files as floats.
  *
  * A half-precision number has a sign, 5 bits of exponent e and 10 bits of fraction m:
  *
  *     e in 1 .. 30: (1 + m / 2^10) 2^(e - 15)     e = 31: infinity (m = 0) or NaN
  *     e = 0:        m 2^-24, zero and the subnormal numbers
  *
- * Moved 13 bits up, exponent and fraction are where a float has them; the exponent then lacks the
- * difference of the biases, 127 - 15 = 112. Subnormal numbers have no leading one to be moved: m
- * behind the exponent of 2^-14 is 2^-14 + m 2^-24, and subtracting 2^-14 is exact. All three cases
- * are computed and one is chosen by masks, so that compilers vectorise the loop; multiplying a
- * float by 2^112 would be shorter, but slow on subnormal numbers and zero where those are flushed.
- */
+ * Shifted up by 13 bits, exponent and fraction are where a float has them; the exponent then lacks
+ * the difference of the biases, 127 - 15 = 112. Subnormal numbers have no leading one to shift:
+ * with the exponent of 2^-14, the fraction m gives 2^-14 + m 2^-24, and subtracting 2^-14 is exact.
+ * All three cases are computed and masks choose one, so that compilers vectorise the loop.
+ * Multiplying a float by 2^112 would be shorter, but is slow on subnormal numbers, and gives zero
+ * if they are flushed. */
 #include "nn/tensor.h"
 
 #include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 
-enum { BLOCK = 256 }; /* halves that are copied to aligned memory at a time */
+enum { BLOCK = 256 }; /* number of halves copied to aligned memory at a time */
 
 size_t tensor_element_size(tensor_type type)
 {
@@ -30,7 +30,7 @@ size_t tensor_element_size(tensor_type type)
     return 1;
 }
 
-/* Compilers know the answer. */
+/* Returns whether this machine is big-endian. Compilers replace the call by a constant. */
 static bool is_big_endian(void)
 {
     const uint16_t one = 1;
@@ -44,7 +44,7 @@ static uint32_t swap_32(uint32_t x)
     return x >> 24 | (x >> 8 & 0xff00u) | (x << 8 & 0xff0000u) | x << 24;
 }
 
-/* The bits of the float that is equal to a half. */
+/* Returns the bits of the float that equals a half. */
 static uint32_t widen(uint16_t half)
 {
     const uint32_t smallest_normal = 113u << 23; /* 2^-14 */
@@ -98,7 +98,7 @@ void tensor_read(const tensor *t, size_t first, size_t n, float *to)
     assert(t->type == TENSOR_F32 || t->type == TENSOR_F16);
     assert(first <= t->n && n <= t->n - first);
     if (n == 0)
-        return; /* an empty tensor may lie nowhere */
+        return; /* an empty tensor may have no data */
     const uint8_t *const from = t->data + first * tensor_element_size(t->type);
     if (t->type == TENSOR_F16)
         read_halves(from, n, to);

@@ -1,5 +1,5 @@
-/* A tensor as it lies in a weight file: a view, not necessarily aligned, of float32, float16, int32
- * or bytes; flat and row-major, whatever its dimensions. */
+/* A tensor of a weight file: a view of float32, float16, int32 or bytes, not necessarily aligned.
+ * It is flat and row-major for any number of dimensions. */
 #ifndef NN_TENSOR_H
 #define NN_TENSOR_H
 
@@ -20,7 +20,7 @@ typedef struct tensor {
 
 size_t tensor_element_size(tensor_type type);
 
-/* Writes elements first .. first + n - 1 of an F32 or F16 tensor as floats. */
+/* Writes elements first .. first + n - 1 of an F32 or F16 tensor to `to`, as floats. */
 void tensor_read(const tensor *t, size_t first, size_t n, float *to);
 
 #endif

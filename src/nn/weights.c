@@ -1,4 +1,4 @@
-/* See weights.h: every shape is checked against what the architecture makes of it. */
+/* See weights.h. Every shape is checked against the shape that the architecture expects. */
 #include "nn/weights.h"
 
 #include <stdio.h>
@@ -64,7 +64,7 @@ sb_status weights_rows(const weights *w, const char *prefix, size_t *n_rows, sb_
     return status;
 }
 
-/* The tensors of a product, of which the weight has these dimensions and the bias the first. */
+/* Opens a matrix product. The weight must have these dimensions and the bias the first of them. */
 static sb_status open_gemm(const weights *w, const char *weight_name, const char *bias_name,
                            const size_t *shape, int32_t n_dims, gemm *m, sb_error *err)
 {
@@ -85,7 +85,7 @@ static sb_status open_gemm(const weights *w, const char *weight_name, const char
     write_shape(&expected, text);
     if (bias->n_dims != 1 || bias->n != shape[0])
         return fail_shape(w, bias_name, bias, text, err);
-    /* A BLAS counts with 32 bits. */
+    /* A BLAS counts in 32 bits. */
     const size_t n_in = weight->n / shape[0];
     if (n_in > INT32_MAX)
         return fail_shape(w, weight_name, weight, "rows of at most 2147483647 elements", err);

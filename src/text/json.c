@@ -1,7 +1,7 @@
-/* Objects and arrays open in the text in the order in which a walk of the document meets them
- * (jansson iterates an object in the order of insertion, and duplicate keys are refused), so that
- * the n-th container of the walk is the n-th '{' or '[' of the text outside strings. That gives
- * errors found after parsing a line. */
+/* Finds lines for errors that are discovered after parsing. A walk through the document meets
+ * objects and arrays in the order in which they open in the text, because jansson iterates an
+ * object in the order of insertion and duplicate keys are refused. So the n-th container of the
+ * walk is the n-th '{' or '[' of the text outside strings. */
 #include "text/json.h"
 
 #include <stdbool.h>
@@ -16,17 +16,17 @@ static const size_t max_size = (size_t)1 << 30;
 static sb_status fail_load(const json_doc *doc, const json_error_t *what, sb_error *err)
 {
     const enum json_error_code code = json_error_code(what);
-    /* Some of jansson's failed allocations surface without a word. */
+    /* If some of jansson's allocations fail, the error has no text. */
     if (code == json_error_out_of_memory || what->text[0] == '\0')
         return status_no_memory(err);
     if (code == json_error_stack_overflow)
         return status_fail(err, SB_ERR_FORMAT, "%s:%d: the JSON is nested deeper than %d levels",
                            doc->name, what->line, JSON_PARSER_MAX_DEPTH - 1);
-    return status_fail(err, SB_ERR_FORMAT, "%s:%d: expected JSON, found: %s", doc->name, what->line,
+    return status_fail(err, SB_ERR_FORMAT, "%s:%d: not valid JSON: %s", doc->name, what->line,
                        what->text);
 }
 
-/* Fills in the root of a document that has its name and text. */
+/* Parses the text of a document that has its name and text. */
 static sb_status load(json_doc *doc, sb_error *err)
 {
     json_error_t what = {.text = ""};
@@ -77,7 +77,7 @@ void json_doc_close(json_doc *doc)
     memset(doc, 0, sizeof *doc);
 }
 
-/* Counts the containers up to and including `target` in *n; true once it is found. */
+/* Counts the containers up to and including `target` in *n. Returns whether it was found. */
 static bool count_to(json_t *value, const json_t *target, size_t *n)
 {
     if (!json_is_object(value) && !json_is_array(value))
@@ -94,7 +94,7 @@ static bool count_to(json_t *value, const json_t *target, size_t *n)
     return false;
 }
 
-/* The line of the n-th '{' or '[' outside strings, n from 1. */
+/* Returns the line of the n-th '{' or '[' outside strings, with n from 1. */
 static size_t line_of_container(const char *text, size_t size, size_t n)
 {
     size_t line = 1;

@@ -1,4 +1,4 @@
-/* JSON documents, read with jansson, that can say on which line a part of them stands. */
+/* JSON documents, read with jansson, that know the line of each of their objects and arrays. */
 #ifndef TEXT_JSON_H
 #define TEXT_JSON_H
 
@@ -16,21 +16,20 @@ typedef struct json_doc {
 } json_doc;
 
 /* Reads the rest of the reader as one JSON object, at most 1 GiB of text. Duplicate keys are an
- * error, as is nesting of 2,048 levels (jansson's limit). On success *doc is the caller's to close.
- */
+ * error, and so is nesting of 2,048 levels (jansson's limit). On success the caller closes *doc. */
 sb_status json_doc_read(json_doc *doc, lines_reader *reader, sb_error *err);
-/* The same of a text in memory, which is copied. `name` stands for the path in messages. */
+/* Does the same for a text in memory, which is copied. `name` stands for the path in messages. */
 sb_status json_doc_parse(json_doc *doc, const char *name, const char *text, size_t size,
                          sb_error *err);
 /* Frees what is in a document; a zeroed one is fine. */
 void json_doc_close(json_doc *doc);
 
-/* The line on which an object or array of the document opens. jansson keeps no positions, so this
- * walks the document: meant for messages. */
+/* Returns the line on which an object or array of the document opens. jansson keeps no positions,
+ * so this walks through the document; it is meant for error messages. */
 size_t json_doc_line(const json_doc *doc, const json_t *container);
 
-/* Fails with SB_ERR_FORMAT when the root has an entry other than those in `known` (a list that ends
- * with NULL) and "comment". */
+/* Fails with SB_ERR_FORMAT if the root has an entry that is neither in `known` (a list that ends
+ * with NULL) nor called "comment". */
 sb_status json_doc_check_keys(const json_doc *doc, const char *const *known, sb_error *err);
 
 #endif

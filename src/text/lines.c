@@ -1,8 +1,9 @@
-/* A buffer of our own over gzread: gzgets copies byte by byte and cannot hold a zero byte.
+/* Reads lines through a buffer over gzread. gzgets copies byte by byte and cannot return a zero
+ * byte.
  *
- * The unread bytes are buffer[begin .. end). A line that does not fit moves to the front and the
- * buffer doubles, up to the longest line. zlib reads plain files unchanged; what it reports late, a
- * stream that ends too early, is looked up when the data run out. */
+ * The unread bytes are buffer[begin .. end). If a line does not fit, it moves to the front and the
+ * buffer doubles, up to the longest line. zlib reads plain files unchanged. It reports late that a
+ * stream ends too early, so that is checked when the data run out. */
 #include "text/lines.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@ enum { FIRST_BUFFER = 1 << 18, ZLIB_BUFFER = 1 << 17 };
 struct lines_reader {
     char name[STATUS_NAME_SIZE];
     gzFile file;        /* NULL: memory */
-    const char *memory; /* what is left of the caller's data */
+    const char *memory; /* the rest of the caller's data */
     size_t memory_size;
     char *buffer;
     size_t capacity, begin, end;
@@ -124,7 +125,7 @@ static sb_status fail_read(const lines_reader *r, sb_error *err)
     }
 }
 
-/* Fills the free part of the buffer, or less at the end of the data. */
+/* Fills the free part of the buffer, or less of it at the end of the data. */
 static sb_status fill_buffer(lines_reader *r, sb_error *err)
 {
     const size_t room = r->capacity - r->end;
@@ -155,8 +156,8 @@ static sb_status fill_buffer(lines_reader *r, sb_error *err)
     return SB_OK;
 }
 
-/* Makes more bytes available: moves what is unread to the front, and doubles a buffer that it
- * fills. */
+/* Makes more bytes available: moves the unread bytes to the front, and doubles the buffer if they
+ * fill it. */
 static sb_status read_more(lines_reader *r, sb_error *err)
 {
     if (r->begin > 0) {

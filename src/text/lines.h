@@ -22,29 +22,29 @@ enum {
 typedef struct lines_reader lines_reader;
 
 sb_status lines_open(lines_reader **reader, const char *path, sb_error *err);
-/* Reads memory that stays the caller's, not decompressed. `name` stands for the path in messages.
- */
+/* Reads memory, without decompressing it. The memory still belongs to the caller. `name` stands for
+ * the path in messages. */
 sb_status lines_open_memory(lines_reader **reader, const char *name, const void *data, size_t size,
                             sb_error *err);
-/* Accepts NULL. */
+/* Frees the reader. Accepts NULL. */
 void lines_close(lines_reader *reader);
 
-/* The path, for messages: of a long one "..." and its end. */
+/* Returns the path for messages: "..." and the end of it if it is long. */
 const char *lines_name(const lines_reader *reader);
 
-/* The number, from 1, of the line that lines_next gave last. */
+/* Returns the number, from 1, of the line that lines_next gave last. */
 size_t lines_number(const lines_reader *reader);
 
 /* Shows what comes next, up to LINES_PEEK_SIZE bytes, without moving on; *size is 0 at the end. The
- * bytes are the reader's, valid until the next call. */
+ * bytes belong to the reader and are valid until the next call. */
 sb_status lines_peek(lines_reader *reader, const char **data, size_t *size, sb_error *err);
 
-/* The next line without its end (LF or CRLF); *line is NULL at the end of the file. It is the
- * reader's, valid until the next call, and not terminated. */
+/* Gives the next line without its end (LF or CRLF); *line is NULL at the end of the file. The line
+ * belongs to the reader, is valid until the next call, and is not terminated. */
 sb_status lines_next(lines_reader *reader, const char **line, size_t *size, sb_error *err);
 
-/* Everything from here on, up to `limit` bytes (more is SB_ERR_LIMIT). *text is the caller's, to be
- * released with alloc_free. */
+/* Reads everything from here on, up to `limit` bytes; a longer rest is SB_ERR_LIMIT. *text belongs
+ * to the caller, who releases it with alloc_free. */
 sb_status lines_read_rest(lines_reader *reader, size_t limit, char **text, size_t *size,
                           sb_error *err);
 

@@ -1,5 +1,5 @@
-// The one file in C++: SentencePiece behind the C functions of pieces.h. Nothing is thrown out of
-// here. What the library takes on trust in a model is checked by pieces_check before.
+// SentencePiece, which is C++, behind the C functions of pieces.h. No exception leaves this file.
+// pieces_check first checks everything in a model that SentencePiece would take on trust.
 #include "text/pieces.h"
 
 #include <sentencepiece_processor.h>
@@ -25,7 +25,7 @@ struct pieces {
 namespace
 {
 
-// The library counts places in int, of text that normalization may have made longer.
+// SentencePiece counts bytes in int, and normalization may make a text longer.
 const size_t kMostTextBytes = size_t{1} << 24;
 
 const char kReplacement[] = "\xEF\xBF\xBD"; // U+FFFD
@@ -50,7 +50,7 @@ sb_status fail_library(sb_error *err, const char *name, const char *what)
     return status_fail(err, SB_ERR_FORMAT, "%s: SentencePiece refuses it: %.300s", name, what);
 }
 
-// What a catch-all has caught.
+// Turns the exception that a catch-all has caught into an error.
 sb_status fail_thrown(sb_error *err, const char *name)
 {
     try {
@@ -60,7 +60,7 @@ sb_status fail_thrown(sb_error *err, const char *name)
     } catch (const std::exception &problem) {
         return fail_library(err, name, problem.what());
     } catch (...) {
-        return fail_library(err, name, "it does not say why");
+        return fail_library(err, name, "it gives no reason");
     }
 }
 
@@ -124,7 +124,7 @@ extern "C" int32_t pieces_find(const pieces *p, const char *text, size_t size)
     try {
         const absl::string_view wanted(text, size);
         const int id = p->processor.PieceToId(wanted);
-        // What is unknown gives the unknown piece, which is meant only where it is named.
+        // Unknown text gives the unknown piece, which counts only if its own text was asked for.
         const bool is_it = id >= 0 && id < p->n && p->processor.IdToPiece(id) == wanted;
         return is_it ? id : -1;
     } catch (...) {
@@ -161,9 +161,9 @@ extern "C" sb_status pieces_decode(const pieces *p, const int32_t *ids, int32_t 
 {
     for (int32_t i = 0; i < n_ids; i++)
         if (ids[i] < 0 || ids[i] >= p->n)
-            return status_fail(err, SB_ERR_ARGUMENT, "piece %d, at place %d, is no id below %d",
-                               static_cast<int>(ids[i]), static_cast<int>(i),
-                               static_cast<int>(p->n));
+            return status_fail(
+                err, SB_ERR_ARGUMENT, "piece %d, at position %d, is out of range; expected 0 to %d",
+                static_cast<int>(ids[i]), static_cast<int>(i), static_cast<int>(p->n) - 1);
     try {
         const std::vector<int> wanted(ids, ids + n_ids);
         std::string decoded;

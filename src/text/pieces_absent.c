@@ -1,13 +1,13 @@
-/* In place of pieces.cc where the library is built without SentencePiece. Since nothing can be
- * opened, the rest is never called. */
+/* Replaces pieces.cc if the library is built without SentencePiece. Nothing can be opened, so the
+ * other functions are never called. */
 #include "base/status.h"
 #include "text/pieces.h"
 
 static sb_status fail_absent(const char *name, sb_error *err)
 {
     return status_fail(err, SB_ERR_FORMAT,
-                       "%s: the model splits text with SentencePiece, which this build of sbeam is "
-                       "without",
+                       "%s: the model needs SentencePiece, but sbeam was built without it; "
+                       "install it (scripts/setup) and build without -Dsentencepiece=disabled",
                        name);
 }
 

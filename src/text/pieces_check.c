@@ -1,22 +1,25 @@
-/* SentencePiece reads its own models fast and without suspicion: a damaged one can make it read
- * outside its arrays, run out of stack or end the process. So the file is walked here first.
+/* Checks a SentencePiece model before SentencePiece reads it. SentencePiece trusts its models: a
+ * damaged one can make it read outside its arrays, run out of stack or end the process.
  *
- * A model is a protobuf message; the fields that matter:
+ * A model is a protobuf message. The fields that matter:
  *
  *     1 piece, repeated:  1 text, 3 type (4: user-defined)
  *     3, 5 normalizer and denormalizer:  2 the character map
  *     4 self-tests, left out of the copy
  *
- * What is required beyond the wire format:
- * - Pieces are UTF-8 without zero bytes and not long: the library recurses byte by byte.
- * - Of the user-defined pieces at most MOST_PREFIXES begin one another, the library's fixed array.
- * - The character map is 4 bytes of size, a double array (a trie in 32-bit units, as darts-clone
- *   writes it) and a pool of terminated replacements. From a unit i the search goes to the units
- *   (i ^ offset) ^ byte and trusts them to exist; values are places in the pool; the matches along
- *   one path fill a fixed array of MOST_MATCHES. Every unit is checked, reachable or not, and the
- *   paths by one depth-first walk, which also refuses circles.
+ * Beyond the wire format, a model must fulfil:
  *
- * A field that occurs twice counts twice here, and the last of them in the library. */
+ * - Pieces are UTF-8 without zero bytes and not too long, because SentencePiece recurses byte by
+ *   byte.
+ * - At most MOST_PREFIXES user-defined pieces are prefixes of one another: the size of a fixed
+ *   array.
+ * - The character map is 4 bytes of size, a double array (a trie in 32-bit units, as darts-clone
+ *   writes it) and a pool of terminated replacements. From a unit i the search goes to the units (i
+ *   ^ offset) ^ byte and trusts them to exist; values are offsets into the pool; the matches along
+ *   one path fill a fixed array of MOST_MATCHES. Every unit is checked, reachable or not. One
+ *   depth-first walk checks the paths, and refuses cycles.
+ *
+ * If a field occurs twice, both are checked here; SentencePiece uses the last. */
 #include "text/pieces_check.h"
 
 #include <stdbool.h>
@@ -46,10 +49,10 @@ typedef struct span {
 /* One field of a message. */
 typedef struct field {
     uint32_t number;
-    bool is_bytes;  /* wire type 2, with `body`; else a number in `value` where it is a varint */
-    span body;      /* what it holds */
+    bool is_bytes;  /* wire type 2, with `body`; otherwise `value` is set if it is a varint */
+    span body;      /* its content */
     uint64_t value; /* of wire type 0 */
-    span whole;     /* with its tag */
+    span whole;     /* including its tag */
 } field;
 
 static bool read_varint(span *from, uint64_t *value)
@@ -67,7 +70,7 @@ static bool read_varint(span *from, uint64_t *value)
     return false;
 }
 
-/* Takes the next field off a message that is not at its end; false where it is malformed. */
+/* Takes the next field off a message that is not at its end. Returns false if it is malformed. */
 static bool next_field(span *from, field *f)
 {
     const uint8_t *const start = from->at;
@@ -88,7 +91,7 @@ static bool next_field(span *from, field *f)
         f->is_bytes = true;
         break;
     case 5: size = 4; break;
-    default: return false; /* groups, which nobody writes */
+    default: return false; /* groups, which are obsolete */
     }
     if (size > from->size)
         return false;
@@ -101,8 +104,8 @@ static bool next_field(span *from, field *f)
 
 /* --- the character map --- */
 
-/* The array of 32-bit units; the bits of one: 31 a value, 0 .. 7 the label, 8 has a value below it,
- * 9 and up the offset. */
+/* The array of 32-bit units. The bits of a unit: 31 it is a value, 0 .. 7 its label, 8 it has a
+ * value below it, 9 and up its offset. */
 typedef struct trie {
     const uint8_t *units;
     uint32_t n; /* a multiple of 256 */
@@ -128,7 +131,7 @@ static bool has_value(uint32_t unit)
     return (unit >> 8 & 1) != 0;
 }
 
-/* Where the children of unit i lie: at base ^ byte, for those whose label is that byte. */
+/* Returns the base of unit i. Its children are the units base ^ byte whose label is that byte. */
 static uint32_t get_base(const trie *t, uint32_t i)
 {
     const uint32_t unit = get_unit(t, i);
@@ -144,7 +147,7 @@ static const char *check_units(const trie *t, span pool)
             continue;
         const uint32_t base = get_base(t, i);
         if (base >= t->n)
-            return "an offset leads outside it";
+            return "an offset points outside it";
         if (!has_value(get_unit(t, i)))
             continue;
         const uint32_t value = get_unit(t, base) & UINT32_C(0x7fffffff);
@@ -160,11 +163,11 @@ static const char *check_units(const trie *t, span pool)
 
 /* The depth-first walk over bases. The children of a base are a list: first[base], next[child]. */
 typedef struct walk {
-    int32_t *first; /* moves along the list as it is walked; -1: no more */
+    int32_t *first; /* moves along the list during the walk; -1: no more */
     int32_t *next;
-    int32_t *up;      /* the base that we came from */
-    int32_t *matches; /* most values on a path from here; -1: not seen yet */
-    int32_t *is_open; /* on the present path */
+    int32_t *up;      /* the base from which the walk came */
+    int32_t *matches; /* the most values on a path from here; -1: not seen yet */
+    int32_t *is_open; /* whether it is on the current path */
 } walk;
 
 static const char *walk_paths(const trie *t, walk *w)
@@ -191,18 +194,18 @@ static const char *walk_paths(const trie *t, walk *w)
             continue;
         }
         if (w->is_open[below])
-            return "it runs in a circle";
+            return "it has a cycle";
         const int32_t matches =
             w->matches[below] + (has_value(get_unit(t, (uint32_t)child)) ? 1 : 0);
         if (matches > MOST_MATCHES)
-            return "too many of its entries begin one another";
+            return "too many of its entries are prefixes of one another";
         if (matches > w->matches[at])
             w->matches[at] = matches;
         w->first[at] = w->next[child];
     }
 }
 
-/* Says what is wrong in *problem, or NULL. */
+/* Writes what is wrong to *problem, or NULL. */
 static sb_status check_paths(const trie *t, const char **problem, sb_error *err)
 {
     const size_t n = t->n;
@@ -269,7 +272,8 @@ static sb_status check_normalizer(const char *name, span message, sb_error *err)
     return status;
 }
 
-/* Checks piece number `id` and says in *user_defined, where it is of that type, its text. */
+/* Checks piece number `id`. *user_defined is its text if it is user-defined, and empty otherwise.
+ */
 static sb_status check_piece(const char *name, span message, size_t id, span *user_defined,
                              sb_error *err)
 {
@@ -283,10 +287,11 @@ static sb_status check_piece(const char *name, span message, size_t id, span *us
             text = f.body;
             if (text.size == 0 || text.size > MOST_PIECE_BYTES ||
                 !utf8_is_text((const char *)text.at, text.size))
-                return status_fail(err, SB_ERR_FORMAT,
-                                   "%s: piece %zu of the SentencePiece model is %zu bytes that are "
-                                   "no text; expected 1 to %d bytes of UTF-8",
-                                   name, id, text.size, MOST_PIECE_BYTES);
+                return status_fail(
+                    err, SB_ERR_FORMAT,
+                    "%s: piece %zu of the SentencePiece model has %zu bytes; expected 1 to %d "
+                    "bytes of UTF-8 without zero bytes",
+                    name, id, text.size, MOST_PIECE_BYTES);
         } else if (f.number == 3 && !f.is_bytes) {
             type = f.value;
         }
@@ -306,7 +311,9 @@ static int compare_spans(const void *a, const void *b)
     return order != 0 ? order : (left->size > right->size) - (left->size < right->size);
 }
 
-/* In order, what begins a text stands before it, with only what it begins as well between. */
+/* Checks how many texts are prefixes of one another. In sorted order a prefix of a text comes
+ * before it, and every text between the two begins with that prefix, too; so `chain` holds the
+ * prefixes of the current text. */
 static sb_status check_prefixes(const char *name, span *texts, size_t n, sb_error *err)
 {
     const span *chain[MOST_PREFIXES];
@@ -320,7 +327,7 @@ static sb_status check_prefixes(const char *name, span *texts, size_t n, sb_erro
         if (depth == MOST_PREFIXES)
             return status_fail(err, SB_ERR_FORMAT,
                                "%s: more than %d user-defined pieces of the SentencePiece model "
-                               "begin one another",
+                               "are prefixes of one another",
                                name, MOST_PREFIXES);
         chain[depth++] = &texts[i];
     }

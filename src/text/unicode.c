@@ -1,4 +1,4 @@
-/* See unicode.h; the only file that knows utf8proc. */
+/* See unicode.h. Only this file uses utf8proc. */
 #include "text/unicode.h"
 
 #include <utf8proc.h>

@@ -1,4 +1,4 @@
-/* Classes of characters, from utf8proc. A build without it has none (unicode_absent.c). */
+/* Classes of characters, from utf8proc. A build without utf8proc has none (unicode_absent.c). */
 #ifndef TEXT_UNICODE_H
 #define TEXT_UNICODE_H
 
@@ -12,7 +12,7 @@ typedef enum unicode_class {
     UNICODE_SYMBOL       /* S: mathematics, currencies, emoji */
 } unicode_class;
 
-/* Whether this build knows the classes; where not, all characters are of UNICODE_OTHER. */
+/* Returns whether this build knows the classes. If not, all characters are UNICODE_OTHER. */
 bool unicode_is_present(void);
 
 unicode_class unicode_classify(uint32_t code);

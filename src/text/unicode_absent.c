@@ -1,4 +1,4 @@
-/* In place of unicode.c where the library is built without utf8proc. */
+/* Replaces unicode.c if the library is built without utf8proc. */
 #include "text/unicode.h"
 
 bool unicode_is_present(void)

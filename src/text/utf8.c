@@ -1,7 +1,7 @@
-/* UTF-8 validation by the table of well-formed byte sequences (Unicode standard, table 3-7).
+/* Validates UTF-8 by the table of well-formed byte sequences (Unicode standard, table 3-7).
  *
- * The second byte of a sequence has a narrower range after four leading bytes: E0 and F0 (no
- * overlong forms), ED (no surrogates), F4 (nothing above U+10FFFF). */
+ * After four leading bytes the second byte has a narrower range: E0 and F0 (no overlong forms), ED
+ * (no surrogates), F4 (nothing above U+10FFFF). */
 #include "text/utf8.h"
 
 #include <string.h>

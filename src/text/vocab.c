@@ -1,5 +1,5 @@
-/* A hash table with open addressing and linear probing over ids; at most half full. The texts lie
- * in one pool, so that a vocabulary is three blocks of memory whatever its size. */
+/* A vocabulary is a hash table of ids with open addressing and linear probing, at most half full.
+ * The texts are in one pool, so that a vocabulary of any size is three blocks of memory. */
 #include "text/vocab.h"
 
 #include <assert.h>
@@ -20,7 +20,8 @@ void vocab_free(vocab *words)
     vocab_init(words);
 }
 
-/* A multiplication by an odd constant moves information up, the shift brings it down again. */
+/* Mixes bits: the multiplication by an odd constant moves information up, the shift moves it down
+ * again. */
 static uint64_t mix(uint64_t x)
 {
     x *= 0x9e3779b97f4a7c15u;
@@ -56,7 +57,7 @@ bool vocab_is(const vocab *words, int32_t id, const char *text, size_t size)
            memcmp(words->pool + start, text, size) == 0;
 }
 
-/* The slot that holds the text, or the free slot where it belongs. */
+/* Returns the slot that holds the text, or the free slot where it belongs. */
 static size_t find_slot(const vocab *words, const char *text, size_t size)
 {
     const size_t mask = words->n_slots - 1;

@@ -1,5 +1,5 @@
-/* Token text <-> id. Ids count up from 0 in the order of adding. A vocabulary is built by one
- * thread and const from then on. */
+/* Maps token texts to ids and back. Ids count up from 0 in the order of adding. One thread builds a
+ * vocabulary, which is const from then on. */
 #ifndef TEXT_VOCAB_H
 #define TEXT_VOCAB_H
 
@@ -22,17 +22,18 @@ typedef struct vocab {
 void vocab_init(vocab *words);
 void vocab_free(vocab *words);
 
-/* Gives the id of a text, adding it when it is new (*is_new, which may be NULL). The text may not
- * hold a zero byte. SB_ERR_MEMORY, or SB_ERR_LIMIT past 2^31 - 2 tokens; then nothing changed. */
+/* Gives the id of a text, and adds it if it is new (*is_new, which may be NULL). The text may not
+ * hold a zero byte. Fails with SB_ERR_MEMORY, or with SB_ERR_LIMIT past 2^31 - 2 tokens; then
+ * nothing has changed. */
 sb_status vocab_add(vocab *words, const char *text, size_t size, int32_t *id, bool *is_new);
 
-/* The id of a text, or -1. */
+/* Returns the id of a text, or -1. */
 int32_t vocab_find(const vocab *words, const char *text, size_t size);
 
-/* The text of an id in range, terminated; moved by the next vocab_add. */
+/* Returns the text of an id in range, terminated. The next vocab_add may move it. */
 const char *vocab_text(const vocab *words, int32_t id);
 
-/* Whether `text` is the text of an id in range: cheaper than finding it. */
+/* Returns whether `text` is the text of an id in range. This is faster than finding the text. */
 bool vocab_is(const vocab *words, int32_t id, const char *text, size_t size);
 
 #endif

@@ -21,9 +21,9 @@ usage "eval: a negative smooth-value" eval --smooth floor --smooth-value -1
 usage "eval: a smooth-value of nan" eval --smooth floor --smooth-value nan
 usage "eval: a smooth-value too large" eval --smooth add-k --smooth-value 1e999
 usage "eval: a smooth-value that would overflow" eval --smooth floor --smooth-value 1e308
-says 'from 0 to 1e+09' "eval: how large a smooth-value can be"
+says 'expected 0 to 1e+09' "eval: how large a smooth-value can be"
 usage "eval: a smooth-value that is not used" eval --smooth exp --smooth-value 0.1
-says 'belongs to floor and add-k' "eval: what takes a smooth-value"
+says 'needs the smoothing floor or add-k' "eval: what takes a smooth-value"
 usage "eval: unknown format" eval -f tsv
 usage "eval: no model" eval -m "$fig1"
 usage "eval: standard input twice" eval --ref -

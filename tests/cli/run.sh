@@ -487,7 +487,7 @@ report $? "tree: plain ASCII"
 everyday=$data/../../models/enfr-everyday.safetensors
 tiny=$data/tiny-fconv/model.safetensors
 run "$sbeam" info "$everyday"
-if grep -q 'is without' err; then
+if grep -q 'built without' err; then
     echo "# skipped: translation; this build has no neural models or no SentencePiece"
 else
     prints '^languages +English to French$' "info: a translation model"

@@ -244,7 +244,7 @@ def test_dictionaries():
         assert read('a 3\nb 2\na 1 #fairseq:overwrite\n<unk> 1\n') == \
             fairseq_files.SPECIAL + ['a<4>', 'b', 'a', '<unk><7>']
         expect('dict.fr.txt:2: expected "token count", found "b"', read, 'a 3\nb\n')
-        expect('dict.fr.txt: 5 types (4 special ones among them), but the checkpoint has 11 in decoder.embed_tokens',
+        expect('dict.fr.txt: 5 types (including 4 special ones), but the checkpoint has 11 in decoder.embed_tokens',
                convert_fairseq.check_vocabulary, read('a 3\n'), path, Fake(7, old=False).convert()[0], 'decoder')
 
 
