@@ -1,9 +1,9 @@
-# Sourced by bleu-estimate/run.sh and entropy-estimate/run.sh, which set f: estimates of E[f] for
-# three sentences, from the same draws. Whichever runs first makes the units of both.
+# Estimates E[f] for three sentences. bleu-estimate/run.sh and entropy-estimate/run.sh set f and source
+# it; both use the same draws, and the first to run makes the units of both.
 #
-# A unit is a file of CSV: "bleu" or "entropy", then the columns of its kind.
-#   truth-S      sentence S (a line of the data), all temperatures: from one large draw
-#   beam-S       the same: beam search, once for each k of a grid
+# A unit is a CSV file. Each line begins with "bleu" or "entropy"; the other columns depend on the unit:
+#   truth-S      the truth of sentence S (a line of the data) at all temperatures, from one large draw
+#   beam-S       beam search for sentence S at all temperatures, once for each k of a grid
 #   METHOD-S-T   the estimators of a method over many draws at temperature T, for each k
 shared=estimate
 parts=(../estimate_draws.sh ../fields.awk)
@@ -25,10 +25,11 @@ fi
 seed=1
 truth_seed=2 # the truth has noise of its own
 for line in "${sentences[@]}"; do
-    [ "$(wc -l <"$en")" -ge "$line" ] || fail "'$en' has no line $line"
+    [ "$(wc -l <"$en")" -ge "$line" ] || fail "'$en' has $(wc -l <"$en") lines: expected at least $line"
 done
 
-# draw SENTENCE ARGUMENT...: the stream is the place of the sentence, to find its references by.
+# draw SENTENCE ARGUMENT...: draws for one sentence. Its stream is its line in the data, counted from
+# 0, by which `sbeam estimate` finds its references.
 draw() {
     local line=$1
     shift
@@ -37,7 +38,7 @@ draw() {
         sbeam draw --input jsonl --threads "$(nproc)" --cache 1024 -f jsonl "$@"
 }
 
-# estimates F KEYS ARGUMENT...: of E[F] from the draws in $draws, as CSV.
+# estimates F KEYS ARGUMENT...: prints estimates of E[F] from the draws in $draws, as CSV.
 estimates() {
     local options=(--f "$1" -f jsonl "${@:3}")
     [ "$1" = bleu ] && options+=(--ref "$fr")
@@ -54,7 +55,7 @@ truth() { # truth SENTENCE
     rm "$draws"
 }
 
-# summary SENTENCE T ARGUMENT...: for each k mean, band and error over the draws at T in $draws.
+# summary SENTENCE T ARGUMENT...: prints mean, band and error over the draws at T in $draws, for each k.
 summary() {
     local f value
     for f in bleu entropy; do
@@ -83,7 +84,8 @@ beam() { # beam SENTENCE
     rm "$all" "$draws"
 }
 
-# seconds METHOD T: as measured on two cores for a full run, on a sentence of 15 words.
+# seconds METHOD T: prints the approximate time of a unit, measured on two cores for a full run on a
+# sentence of 15 words.
 seconds() {
     local full
     case $1-$2 in
@@ -115,20 +117,20 @@ for sentence in "${sentences[@]}"; do
     unit "beam-$sentence" $((${#grid[@]} * most / 600 + 1)) beam "$sentence"
 done
 
-# of_f FILE...: the lines for $f, the sentence by its number in the data, a curve after the other.
+# of_f FILE...: prints the lines for $f, sorted by sentence (its line in the data) and curve.
 of_f() {
     awk -F , -v OFS=, -v f="$f" '
         $1 == f {
             line = ($3 + 1) "," $4 "," $2 "," $5
             for (i = 6; i <= NF; i++)
                 line = line "," sprintf("%.6g", $i)
-            if (NF == 11) # bias and RMSE: the standard deviation over the draws
+            if (NF == 11) # bias and RMSE give the standard deviation over the draws
                 line = line sprintf(",%.6g", sqrt($11 > $10 && $11 > -$10 ? $11 ^ 2 - $10 ^ 2 : 0))
             print line
         }' "$@" | sort -t , -k 1,1n -k 2,2g -k 3,3 -k 4,4n
 }
 
-# findings TABLE: see estimate_findings.awk.
+# findings TABLE: prints a table of estimate_findings.awk.
 findings() {
     awk -F , -v table="$1" -f "$here/../estimate_findings.awk" "$dir/truth.csv" "$dir/estimates.csv"
 }

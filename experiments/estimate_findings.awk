@@ -1,5 +1,5 @@
-# Tables of what truth.csv and estimates.csv, in this order, say about the paper's claims; table is
-# findings or claims.
+# Compares the paper's claims with truth.csv and estimates.csv, read in this order. table is findings
+# (standard deviations at some k) or claims (in how many cases each claim held).
 FNR == 1 {
     file++
     next
@@ -30,13 +30,13 @@ function claim(text, held, cases) {
     print text "," held + 0 "," cases + 0
 }
 
-# How far from the truth an estimate may be, by its own noise and that of the truth. A millionth is
-# the model's: its rows are of single precision, and their mass is 1 up to rounding.
+# Returns how far from the truth an estimate may be, by its own noise and that of the truth. A
+# millionth is added because the model's rows have single precision and sum to 1 only up to rounding.
 function allowed(c, se) {
     return 4 * sqrt(se ^ 2 + truth_se[c] ^ 2) + 1e-6 * truth[c]
 }
 
-# Whether a mean over draws is where it should be.
+# Returns whether a mean over draws is the truth, within that distance.
 function agrees(c, estimator, k, most_bias) {
     most_bias = allowed(c, sd[c, estimator, k] / sqrt(draws[c, estimator, k]))
     return bias[c, estimator, k] <= most_bias && -bias[c, estimator, k] <= most_bias

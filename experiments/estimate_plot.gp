@@ -21,8 +21,8 @@ names = "mc sbs sbs-normalised beam beam-normalised"
 titles = "'Monte Carlo' 'SBS' 'SBS normalised' 'Beam search' 'Beam search normalised'"
 array style[5] = [SAMPLE, SBS_RAW, SBS, BEAM, BEAM_NORM]
 
-# The data of a panel: the number of the estimator, k, mean, p025, p975, rmse. A curve of 250 needs
-# no more points than are seen.
+# The data of a panel: the number of the estimator, k, mean, p025, p975, rmse. A curve of 250 points is
+# thinned to those that can be seen.
 number(e) = e eq word(names, 1) ? 1 : e eq word(names, 2) ? 2 : e eq word(names, 3) ? 3 : e eq word(names, 4) ? 4 : 5
 seen(k, e) = k <= 30 || int(k) % 5 == 0 || number(e) > 3
 select = "set autoscale; set table $panel separator comma; plot dir.'/estimates.csv' skip 1 using (number(strcol(3))):4:6:7:8:10 with table if (column(1) == sentence[row] && column(2) == temperature[col] && seen(column(4), strcol(3))); unset table"
@@ -48,7 +48,7 @@ set xtics most > 100 ? 100 : most / 4
 do for [row = 1:3] {
     do for [col = 1:5] {
         eval select
-        # The range is that of the bands from k = 5 on, of what is slower to settle from 20 or 45.
+        # The range covers the bands from k = 5 on; for estimators that settle later, from 20 or 45 on.
         low = 1e300; high = -1e300
         do for [e = 1:5] {
             from = e == 2 ? 20 : e == 4 ? 45 : 5

@@ -1,6 +1,6 @@
-# Lines of JSON, flat objects as sbeam prints them, to lines of CSV:
+# Turns lines of JSON, flat objects as sbeam prints them, into lines of CSV:
 #   awk -v keys=method,k,bleu_mean -f fields.awk
-# A key that is missing or null is an empty field. -v digits=6 shortens long numbers to so many.
+# A key that is missing or null becomes an empty field. -v digits=6 shortens long numbers to 6 digits.
 BEGIN { n_keys = split(keys, key, ",") }
 
 function value(name, rest) {

@@ -1,9 +1,8 @@
 #!/bin/bash
-# Writes DIR/report.html from what the experiments left in DIR: one self-contained page.
+# Writes DIR/report.html, one self-contained page, from the results of the experiments in DIR.
 #   experiments/report.sh [--quick] --out DIR [...]      (scripts/figures calls it)
-# An experiment's part is its title and question, of its README.md; the claims that were checked
-# (claims.csv), figures (*.svg) and tables (findings*.csv), of DIR. The page has no numbers but
-# theirs.
+# The part of an experiment has its title and question from its README.md, and from DIR the claims that
+# were checked (claims.csv), figures (*.svg) and tables (findings*.csv). All numbers come from DIR.
 set -eu -o pipefail
 export LC_ALL=C.UTF-8
 here=$(cd "$(dirname "$0")" && pwd)
@@ -20,20 +19,20 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ -d "$out" ] || { echo "report: --out DIR is needed, a folder with results" >&2 && exit 2; }
+[ -d "$out" ] || { echo "report: expected --out DIR, a folder with results, found '$out'" >&2 && exit 2; }
 
 escape() {
     sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g; s/"/\&quot;/g'
 }
 
-# section FILE HEADING: the lines under a heading of a README; of "" what comes before the second.
+# section FILE HEADING: prints the lines under a heading of a README; for "" those under its title.
 section() {
     awk -v heading="$2" '
         /^#/ { inside = heading == "" ? /^# / : tolower($0) ~ "^##+ " tolower(heading); next }
         inside' "$1"
 }
 
-# A little Markdown, as the READMEs use it: paragraphs, code, emphasis, links by their text.
+# Converts the Markdown that the READMEs use: paragraphs, code, emphasis; of a link its text.
 paragraphs() {
     escape | sed -E 's/`([^`]*)`/<code>\1<\/code>/g; s/\*\*([^*]*)\*\*/<b>\1<\/b>/g;
         s/(^|[ (])\*([^*]+)\*/\1<em>\2<\/em>/g; s/\[([^]]*)\]\([^)]*\)/\1/g' | awk '
@@ -43,7 +42,7 @@ paragraphs() {
         END { if (open) print "</p>" }'
 }
 
-# about FILE README: its name, and what the README's table of files says that it holds.
+# about FILE README: prints the name of the file and its description in the README's table of files.
 about() {
     local name text
     name=$(basename "$1")
@@ -52,7 +51,7 @@ about() {
     printf '<b>%s</b>%s\n' "$name" "${text:+: ${text%</p>}}"
 }
 
-# A CSV as a table: numbers to the right. Long ones are folded.
+# Prints a CSV file as a table, numbers aligned right. A table of over 15 rows is folded.
 html_table() { # html_table FILE README
     local file=$1 rows
     rows=$(($(wc -l <"$file") - 1))
@@ -62,7 +61,7 @@ html_table() { # html_table FILE README
         echo "<p class=note>$(about "$file" "$2")</p>"
     fi
     if [ "$rows" -le 0 ]; then
-        echo "<p class=note>It has no rows.</p>"
+        echo "<p class=note>This table has no rows.</p>"
         return
     fi
     echo '<div class=wide><table>'
@@ -91,7 +90,7 @@ html_table() { # html_table FILE README
     fi
 }
 
-claims() { # claims FILE: "claim,held,cases"
+claims() { # claims FILE: a CSV file of "claim,held,cases"
     echo '<ul class=claims>'
     tail -n +2 "$1" | escape | awk -F , '{
         mark = $3 == 0 ? "none" : $2 == $3 ? "all" : $2 > $3 / 2 ? "most" : "few"
@@ -103,7 +102,7 @@ claims() { # claims FILE: "claim,held,cases"
     echo '</ul>'
 }
 
-seeds() { # seeds EXPERIMENT: as its scripts set them
+seeds() { # seeds EXPERIMENT: prints the seeds that its scripts set
     local files=("$here/$1/run.sh")
     grep -q estimate_draws "$here/$1/run.sh" && files+=("$here/estimate_draws.sh")
     sed -n 's/^\([a-z_]*seed\)=\([0-9]*\).*/\1 \2/p' "${files[@]}" | tr _ ' ' | paste -s -d , |
@@ -186,11 +185,11 @@ summary { cursor: pointer; color: var(--link); margin: 1rem 0; }
 <h1>Stochastic Beam Search: the experiments</h1>
 <p>Every figure below was computed by the commands of this repository from a model that comes with
 it, in the manner of Kool, van Hoof and Welling, <em>Stochastic Beams and Where to Find Them</em>
-(ICML 2019). What the paper claims is checked case by case, and reported as found.</p>
+(ICML 2019). The claims of the paper are checked case by case, and reported as found.</p>
 HTML
     if $quick; then
-        echo '<p class=warning><b>A quick run:</b> few sentences, small k and few draws. It shows that
-everything works; its figures say little.</p>'
+        echo '<p class=warning><b>This is a quick run:</b> few sentences, small k and few draws. It shows that
+everything works; its figures are not results.</p>'
     fi
     echo '<dl>'
     printf '<dt>%s</dt><dd>%s</dd>\n' \

@@ -1,5 +1,5 @@
-# The look of all figures, loaded by every plot.gp: load "../style.gp". The caller sets dir, where
-# the CSV are and the SVG go; a plot sets its terminal by  eval figure("name", width, height).
+# Sets the look of all figures; every plot.gp loads it: load "../style.gp". The caller sets dir, the folder
+# of the CSV and SVG files; a plot sets its terminal by  eval figure("name", width, height).
 #
 # Colours are Okabe and Ito's, which colour-blind readers can tell apart; dashes and point types
 # differ as well, for prints in black and white. A method has the same look in every figure.

@@ -1,29 +1,30 @@
-# Sourced by the run.sh of every experiment: its options, and its work in units that are never
-# done twice, so that a run that was ended, by kill -9 if need be, goes on where it was.
+# Gives every run.sh its options, and divides its work into units that are never done twice: a run
+# that was interrupted, even by kill -9, continues from its last finished unit. Each run.sh sources it.
 #
 #   run.sh [--quick] [--out DIR] [--data EN FR] [--list]
 #
-# --out   the CSV and SVG go to DIR/EXPERIMENT/ (default: experiments/, with --quick build/figures)
+# --out   writes CSV and SVG to DIR/EXPERIMENT/ (default: experiments/, with --quick build/figures)
 # --data  sentences and their references (default: experiments/data/everyday.{en,fr})
-# --list  prints "UNIT COST" (about how many seconds) for each unit, "found" where it is finished
+# --list  prints "UNIT COST" for each unit, COST in approximate seconds, and "found" if it is finished
 #
 # A run.sh needs sbeam in PATH and looks like this:
 #
-#   models=(models/fig1.json)       # before: models that decide the result, from the top folder
+#   models=(models/fig1.json)       # models that affect the result, from the top folder
 #                                   # (default: the translation model)
-#   parts=(draws.sh)                # before: other files that decide the units (default: none)
-#   data=false                      # before: neither EN nor FR is used
-#   shared=NAME                     # before: experiments that share units, which run.sh decides not
-#   . "$(dirname "$0")/../units.sh"
+#   parts=(draws.sh)                # other files that affect the units (default: none)
+#   data=false                      # neither EN nor FR is used
+#   shared=NAME                     # experiments with this NAME share units; then run.sh itself
+#                                   # must not affect them
+#   . "$(dirname "$0")/../units.sh" # the settings above must come before this line
 #   unit NAME COST COMMAND...       # standard output goes to $work/NAME once COMMAND succeeded
 #   finish() {                      # writes the CSV from the units
 #       table data.csv 'k,bleu' cat "$work/NAME"
 #   }
-#   run_finish                      # finish, then plot.gp
+#   run_finish                      # calls finish, then plot.gp
 #
 # It may use quick (true or false), out, dir ($out/EXPERIMENT), en, fr, work and top. COMMAND runs
-# under set -eu -o pipefail. Standard output tells what happens: "start UNIT COST", then "done UNIT
-# COST", or "found UNIT COST"; "wait" where another run is at work in the same folder.
+# under set -eu -o pipefail. Standard output reports progress: "start UNIT COST" and "done UNIT COST",
+# or "found UNIT COST"; "wait" while another run works in the same folder.
 set -eu -o pipefail
 export LC_ALL=C.UTF-8
 
@@ -96,24 +97,24 @@ for file in "${deciders[@]}"; do
     [ -f "$file" ] && [ -r "$file" ] || fail "'$file' cannot be read"
 done
 if ${data:-true} && [ "$(wc -l <"$en")" -ne "$(wc -l <"$fr")" ]; then
-    fail "'$en' has $(wc -l <"$en") lines and '$fr' $(wc -l <"$fr"), but a line is a sentence and its references"
+    fail "'$en' has $(wc -l <"$en") lines and '$fr' has $(wc -l <"$fr"): expected equal numbers, a line is a sentence and its references"
 fi
-command -v sbeam >/dev/null || fail "there is no sbeam in PATH; scripts/figures puts it there"
+command -v sbeam >/dev/null || fail "sbeam is not in PATH; run scripts/figures, which puts it there"
 
-# Other files, settings or programs get another folder, so that new units are never mixed with old
-# ones.
+# Other files, settings or programs give another key and so another folder: new units are never
+# mixed with old ones.
 deciders+=("$(command -v sbeam)")
 key=$({ echo "$quick" && sha256sum "${deciders[@]}" | cut -d ' ' -f 1; } | sha256sum)
 work=$out/.work/$pool-${key:0:12}
 
-# Two runs at once would do the same work. Children do not inherit the lock, or those that outlive a
-# kill would keep it; a run.sh that outlives a kill of its caller ends with its unit, which is kept.
+# The lock keeps two runs from doing the same work. Children do not inherit it: a child that outlives
+# a kill would keep it. A run.sh that outlives its killed caller ends after its unit, which is kept.
 if ! $listing; then
     mkdir -p "$dir" "$out/.work"
     exec 9>"$out/.work/$pool.lock"
     if ! flock -n 9; then
         echo "wait for-another-run 0"
-        flock -w 600 9 || fail "another run is at work in '$out'"
+        flock -w 600 9 || fail "another run has been at work in '$out' for 10 minutes; wait for its end"
     fi
     rm -f "$out/.work/$pool"-*/*.part.*
     trap 'exit 130' INT TERM HUP
@@ -133,7 +134,7 @@ unit() {
     fi
     echo "start $id $cost"
     mkdir -p "$work"
-    part=$work/$name.part.$$ # of this run alone: an orphan may still write to its own
+    part=$work/$name.part.$$ # named by process: an orphan of another run may still write to its own
     set +e
     (
         set -eu -o pipefail
@@ -152,7 +153,7 @@ unit() {
     echo "done $id $cost"
 }
 
-# table FILE HEADER COMMAND...: writes $dir/FILE, whole or not at all.
+# table FILE HEADER COMMAND...: writes $dir/FILE, completely or not at all.
 table() {
     local file=$dir/$1 header=$2
     shift 2
@@ -167,5 +168,5 @@ run_finish() {
     $listing && exit 0
     finish
     (cd "$here" && gnuplot -e "dir='$(cd "$dir" && pwd)'" plot.gp) 9>&- ||
-        fail "gnuplot could not plot"
+        fail "gnuplot failed on plot.gp; its message is above"
 }

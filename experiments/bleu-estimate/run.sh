@@ -1,5 +1,5 @@
 #!/bin/bash
-# Figure 3 of the paper: estimates of the expected sentence BLEU of three translations.
-# Options: experiments/units.sh
+# Computes Figure 3 of the paper: estimates of the expected sentence BLEU of three sentences.
+# experiments/units.sh describes the options.
 f=bleu
 . "$(dirname "$0")/../estimate_draws.sh"

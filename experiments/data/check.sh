@@ -1,6 +1,6 @@
 #!/bin/bash
-# Refuses pairs that are not as README.md says: check.sh [SOURCES REFERENCES]
-# Says the first fault as path:line and exits 1. Without arguments: the files beside this script.
+# Checks that sentence pairs have the form that README.md describes: check.sh [SOURCES REFERENCES]
+# Prints the first fault with path:line and exits 1. Without arguments it checks the files of this folder.
 set -u
 here=$(dirname "$0")
 case $# in
@@ -11,18 +11,18 @@ esac
 
 for file; do
     if [ ! -f "$file" ] || [ ! -r "$file" ]; then
-        echo "$file: not a readable file" >&2
+        echo "$file: expected a readable file" >&2
         exit 1
     fi
-    # ".*" matches every line but those that are not UTF-8. NUL is made one of them.
+    # ".*" matches every line of valid UTF-8. NUL bytes are first turned into invalid ones.
     bad=$(tr '\0' '\377' <"$file" | LC_ALL=C.UTF-8 grep -a -n -x -v -m 1 '.*' | cut -d: -f1)
     if [ -n "$bad" ]; then
-        echo "$file:$bad: not valid UTF-8, or a NUL byte" >&2
+        echo "$file:$bad: expected UTF-8 without NUL bytes, found other bytes" >&2
         exit 1
     fi
 done
 
-# Bytes from here on: a blank is a space or a tab, and only that.
+# awk compares bytes, so that only a space or a tab is a blank.
 LC_ALL=C awk -v sources="$1" -v references="$2" '
 function fail(path, line, what) {
     printf "%s:%d: %s\n", path, line, what > "/dev/stderr"
@@ -42,29 +42,29 @@ BEGIN {
         fail(sources, 1, "expected sentences, found none")
     if (n != m)
         fail(n < m ? references : sources, (n < m ? n : m) + 1,
-             "expected as many lines in both files, found " n " and " m)
+             "expected the same number of lines in both files, found " n " and " m)
     for (i = 1; i <= n; i++) {
         getline source < sources
         getline reference < references
         if (source ~ /\t/)
-            fail(sources, i, "a tab")
+            fail(sources, i, "expected no tab in a source, found one")
         if (source ~ /\r/)
-            fail(sources, i, "a carriage return")
+            fail(sources, i, "expected LF at the end of the line, found a carriage return")
         if (reference ~ /\r/)
-            fail(references, i, "a carriage return")
+            fail(references, i, "expected LF at the end of the line, found a carriage return")
         words = split(source, unused, " ")
         if (words < 4 || words > 20)
             fail(sources, i, "expected 4 to 20 words, found " words)
         if (source in seen)
-            fail(sources, i, "the same as line " seen[source])
+            fail(sources, i, "expected distinct sources, found that of line " seen[source])
         seen[source] = i
         k = split(reference, part, "\t")
         if (k < 1 || k > 2)
             fail(references, i, "expected 1 or 2 references, found " k)
         if (part[1] !~ /[^ ]/ || (k == 2 && part[2] !~ /[^ ]/))
-            fail(references, i, "an empty reference")
+            fail(references, i, "expected a text, found an empty reference")
         if (k == 2 && part[1] == part[2])
-            fail(references, i, "twice the same reference")
+            fail(references, i, "expected two different references, found the same twice")
         two += k == 2
         third[words < 9 ? 1 : words < 14 ? 2 : 3]++
         sum += words

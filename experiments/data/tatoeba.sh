@@ -1,9 +1,9 @@
 #!/bin/bash
-# A fixed random 1,000 sources of a file of pairs, with all references of equal sources.
+# Draws 1,000 sources of a file of pairs, always the same, with all references of equal sources.
 #   tatoeba.sh TEST.en TEST.fr PREFIX
-# Writes PREFIX.en, a source a line, and PREFIX.fr, its distinct references separated by tabs, for
+# Writes PREFIX.en, one source per line, and PREFIX.fr, its distinct references separated by tabs, for
 #   experiments/diversity/run.sh --data PREFIX.en PREFIX.fr --out DIR
-# Needs sbeam in PATH.
+# sbeam must be in PATH.
 set -eu -o pipefail
 export LC_ALL=C.UTF-8
 if [ $# -ne 3 ]; then
@@ -11,10 +11,10 @@ if [ $# -ne 3 ]; then
     exit 2
 fi
 if [ "$(wc -l <"$1")" -ne "$(wc -l <"$2")" ]; then
-    echo "tatoeba.sh: '$1' and '$2' differ in their number of lines" >&2
+    echo "tatoeba.sh: expected the same number of lines in both files, found $(wc -l <"$1") in '$1' and $(wc -l <"$2") in '$2'" >&2
     exit 1
 fi
-command -v sbeam >/dev/null || { echo "tatoeba.sh: there is no sbeam in PATH" >&2 && exit 1; }
+command -v sbeam >/dev/null || { echo "tatoeba.sh: sbeam is not in PATH" >&2 && exit 1; }
 
 lines=$(mktemp)
 trap 'rm -f "$lines" "$lines.drawn"' EXIT

@@ -1,8 +1,8 @@
-# Tables of what diversity.csv says about the paper's claims; table is equal, best or claims.
+# Compares the paper's claims with diversity.csv; table is equal, best or claims.
 #
-# equal   each point of diverse beam search beside Stochastic Beam Search at equal diversity: its
-#         curve is interpolated between the temperatures around; points outside of it are left out
-# best    the best of k translations, temperature by temperature
+# equal   compares each point of diverse beam search with Stochastic Beam Search at equal diversity,
+#         whose curve is interpolated between temperatures; points outside of the curve are left out
+# best    the maximum BLEU of k translations for each temperature
 # claims  how often the paper's claims held
 NR == 1 {
     for (i = 1; i <= NF; i++)

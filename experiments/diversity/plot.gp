@@ -1,4 +1,4 @@
-# Figure 2: BLEU against diversity; a panel for each k.
+# Plots Figure 2: BLEU against diversity, a panel for each k.
 load "../style.gp"
 if (!exists("name")) name = "diversity"
 eval figure(name, 1200, 560)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Figure 2 of the paper: BLEU against diversity, for four ways to get k translations.
-# Options: experiments/units.sh
+# Computes Figure 2 of the paper: BLEU against diversity, for four ways to get k translations.
+# experiments/units.sh describes the options.
 parts=(../fields.awk)
 . "$(dirname "$0")/../units.sh"
 
@@ -12,13 +12,13 @@ if $quick; then
 fi
 seed=1
 
-# translate ARGUMENT...: draws for all sentences; temperatures share the rows of common prefixes.
+# translate ARGUMENT...: draws for all sentences; temperatures share the rows of equal prefixes.
 translate() {
     head -n "$n_sentences" "$en" |
         sbeam draw --seed $seed --threads "$(nproc)" --cache 256 -f jsonl "$@"
 }
 
-# scores METHOD K: a line of CSV for each temperature or strength.
+# scores METHOD K: prints a line of CSV for each temperature or strength.
 scores() {
     local method=$1 k=$2 strength
     case $method in
@@ -33,7 +33,8 @@ scores() {
         awk -v digits=6 -v keys="$columns" -f "$here/../fields.awk"
 }
 
-# cost METHOD K: seconds, as measured on two cores; the cache saves most in beam search.
+# cost METHOD K: prints the approximate seconds, measured on two cores; the cache saves most in beam
+# search.
 cost() {
     local n_levels percent
     n_levels=$(wc -w <<<"${levels//,/ }")
@@ -55,7 +56,7 @@ for k in 5 10 20; do
     done
 done
 
-# findings TABLE: see findings.awk.
+# findings TABLE: prints a table of findings.awk.
 findings() {
     awk -F , -v table="$1" -f "$here/findings.awk" "$dir/diversity.csv"
 }

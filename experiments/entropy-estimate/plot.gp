@@ -1,3 +1,3 @@
-# Figure 4: f is -log p, so what is estimated is the entropy.
+# Plots Figure 4: f is -log p, so its expectation is the entropy.
 quantity = "entropy (nats)"
 load "../estimate_plot.gp"

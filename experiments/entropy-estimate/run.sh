@@ -1,5 +1,5 @@
 #!/bin/bash
-# Figure 4 of the paper: estimates of the entropy of three translations.
-# Options: experiments/units.sh
+# Computes Figure 4 of the paper: estimates of the entropy of the translations of three sentences.
+# experiments/units.sh describes the options.
 f=entropy
 . "$(dirname "$0")/../estimate_draws.sh"

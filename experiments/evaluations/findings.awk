@@ -1,4 +1,4 @@
-# Tables for the report: awk -F , -v table=claims|findings -f findings.awk evaluations.csv
+# Prints the tables of the report: awk -F , -v table=claims|findings -f findings.awk evaluations.csv
 NR > 1 {
     key = $2 "," $3 "," $4
     if ($1 == "sbs")

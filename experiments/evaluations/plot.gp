@@ -1,6 +1,6 @@
-# The price of k distinct samples against temperature: rows of the model, and time.
+# Plots the cost of k distinct samples against temperature: rows of the model, and time.
 load "../style.gp"
-set datafile missing NaN # a line goes on over the rows of others
+set datafile missing NaN # a line continues across the rows of other methods
 data = dir."/evaluations.csv"
 is(method, k) = strcol(1) eq method && column(2) == k
 full(method, k, c) = is(method, k) && column(6) == 0 ? column(c) : NaN

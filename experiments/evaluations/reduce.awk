@@ -1,5 +1,5 @@
-# Lines of complete,samples,sampled_rows,model_rows, one for each sentence, to one line of means.
-# The rows of sbs are those that it evaluated; those of reject what its samples would cost one by one.
+# Reduces lines of complete,samples,sampled_rows,model_rows, one for each sentence, to a line of means.
+# The rows of sbs are those that it evaluated; those of reject are what its samples cost one by one.
 {
     rows[NR] = method == "reject" ? $3 : $4
     samples += method == "reject" ? $2 : k

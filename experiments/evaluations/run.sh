@@ -1,6 +1,6 @@
 #!/bin/bash
-# Section 4.2 of the paper: the price of k distinct samples by rejection, as entropy falls.
-# Options: experiments/units.sh
+# Computes what k distinct samples cost by rejection as entropy falls (section 4.2 of the paper).
+# experiments/units.sh describes the options.
 parts=(reduce.awk ../fields.awk)
 . "$(dirname "$0")/../units.sh"
 
@@ -19,8 +19,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 awk -v n=$n_sentences 'NR % 15 == 1 && n-- > 0' "$en" >"$scratch/sentences" # lines 1, 16, 31, ...
 
-# seconds COMMAND...: the processor time of the whole command, which has one thread, the least of
-# three runs or, where these are long, of fewer; what it wrote is in $scratch/records.
+# seconds COMMAND...: prints the processor time of the whole command, which has one thread: the
+# smallest of three runs, or of fewer if a run takes over 1.5 s. $scratch/records has its output.
 seconds() {
     local TIMEFORMAT='%U %S' i
     for i in 1 2 3; do
@@ -30,12 +30,12 @@ seconds() {
     done | awk '{ time = $1 + $2; if (NR == 1 || time < best) best = time } END { printf "%.3f\n", best }'
 }
 
-# What a command costs that only loads the model and encodes the sentences.
+# Prints the time of a command that only loads the model and encodes the sentences.
 startup() {
     seconds sbeam draw --method beam -k 1 --max-len 1 -f jsonl
 }
 
-# The mean of -log p over samples and sentences, in nats.
+# entropy TEMPERATURE: prints the mean of -log p over samples and sentences, in nats.
 entropy() {
     local temperature=$1
     echo "$temperature $(sbeam draw --method sample -k 200 -T "$temperature" --seed $seed -f tsv \
@@ -43,7 +43,7 @@ entropy() {
         awk -F '\t' 'NR > 1 { sum -= $9; n++ } END { printf "%.4g", sum / n }')"
 }
 
-# price METHOD K TEMPERATURE
+# price METHOD K TEMPERATURE: prints rows, samples and time of a method, as a line of CSV.
 price() {
     local method=$1 k=$2 temperature=$3 time option="--no-kappa"
     [ "$method" = reject ] && option="--max-samples $max_samples"

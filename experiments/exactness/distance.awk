@@ -1,9 +1,9 @@
-# The total variation between the sets that a method draws and those of sampling without replacement:
+# Prints the total variation between the sets that a method draws and sampling without replacement:
 #   awk -F '\t' -v k=2 -v marks='1000 10000' -f distance.awk LEAVES DRAWS
-# LEAVES: a draw of every leaf; DRAWS: the draws, both -f tsv. After each number of draws in `marks` a
-# line: draws, TV of sets, what an exact sampler would expect, TV of the first element, the same.
+# LEAVES is a draw of every leaf, DRAWS the draws, both -f tsv. After each number of draws in `marks` it
+# prints a line: draws, TV of sets, its expectation for an exact sampler, and both for the first sequence.
 
-# The probability of every set of k leaves: the sum over its orders (Plackett-Luce).
+# Computes the probability of every set of k leaves: the sum over its orders (Plackett-Luce).
 function add_orders(depth, left, probability, set,    i) {
     if (depth == k) {
         law[set] += probability
@@ -15,7 +15,7 @@ function add_orders(depth, left, probability, set,    i) {
                 substr(set, 1, i - 1) "1" substr(set, i + 1))
 }
 
-# log Gamma(x), x >= 1: Stirling's series from 10 on; its error is below 1e-12.
+# Returns log Gamma(x), x >= 1, by Stirling's series from 10 on; its error is below 1e-12.
 function log_gamma(x,    shift, tail) {
     for (shift = 0; x < 10; x++)
         shift -= log(x)
@@ -23,7 +23,7 @@ function log_gamma(x,    shift, tail) {
     return shift + (x - 0.5) * log(x) - x + 0.91893853320467274 + tail
 }
 
-# The mean of |X - Nq|, X binomial (N, q): De Moivre's formula.
+# Returns the mean of |X - Nq|, X binomial (N, q), by De Moivre's formula.
 function mean_deviation(N, q,    m, log_choose) {
     if (q <= 0 || q >= 1)
         return 0

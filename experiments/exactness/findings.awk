@@ -1,5 +1,5 @@
-# Tables for the report: awk -F , -v table=claims|findings -f findings.awk exactness.csv
-# Of each case the line with the most draws, which comes last.
+# Prints the tables of the report: awk -F , -v table=claims|findings -f findings.awk exactness.csv
+# Each case is represented by its last line, which has the most draws.
 NR > 1 {
     case_ = $1 "," $2 "," $3
     if (!(case_ in seen)) {

@@ -1,6 +1,7 @@
-# Total variation to sampling without replacement against the number of draws; a panel for each T.
+# Plots the total variation from sampling without replacement against the number of draws, a panel
+# for each T.
 load "../style.gp"
-set datafile missing NaN # a line goes on over the rows of others
+set datafile missing NaN # a line continues across the rows of other methods
 eval figure("exactness", 1200, 560)
 data = dir."/exactness.csv"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# How far the draws of four methods are from sampling without replacement.
-# Options: experiments/units.sh
+# Computes how far the draws of four methods are from sampling without replacement.
+# experiments/units.sh describes the options.
 models=(experiments/exactness/tree.json experiments/exactness/wide.json models/fig1.json)
 parts=(distance.awk)
 data=false
@@ -16,7 +16,8 @@ fi
 seed=1
 other_seed=2
 
-# distance MODEL K TEMPERATURE METHOD MARKS: a line for each mark. `sbs-again` is sbs with another seed.
+# distance MODEL K TEMPERATURE METHOD MARKS: prints a line of CSV for each mark. `sbs-again` is sbs with
+# another seed.
 distance() {
     local model=$1 k=$2 temperature=$3 method=$4 marks=$5 s=$seed file=$here/$1.json
     [ "$model" = fig1 ] && file=$top/models/fig1.json
@@ -29,7 +30,7 @@ distance() {
 }
 
 names=()
-# cases MODEL K MARKS METHOD...
+# cases MODEL K MARKS METHOD...: makes a unit for each temperature and method.
 cases() {
     local model=$1 k=$2 marks=$3 temperature method
     shift 3
@@ -44,7 +45,7 @@ cases() {
 }
 cases tree 2 "$more" sbs sbs-again resample commit beam-sample
 cases wide 2 "$marks" sbs sbs-again resample commit beam-sample
-# Figure 1's tree has two first tokens, so that commit never gets three sequences.
+# Figure 1's tree has two first tokens, so commit never gets three sequences and is left out.
 cases fig1 3 "$marks" sbs sbs-again resample beam-sample
 
 finish() {

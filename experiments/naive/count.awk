@@ -1,5 +1,5 @@
-# Counts draws (-f tsv) that hold a rare sequence, and those of which two begin alike.
-# at_most: where none was seen, the probability above which seeing none had a chance below 5 %.
+# Counts the draws (-f tsv) that hold a rare sequence, and those with two sequences of one first token.
+# at_most: if none was seen, the probability above which seeing none had a chance below 5 %.
 NR > 1 {
     if ($8 == 1) {
         n++

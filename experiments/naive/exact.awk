@@ -1,12 +1,12 @@
-# What sampling without replacement gives on the chain of model.awk, by quadrature:
+# Computes the exact shares of sampling without replacement on the chain of model.awk, by quadrature:
 #   awk -v m=10 -v k=5 -v len=4 -v rare1=0.01 -v rare2=0.001 -f exact.awk
 # prints "inclusion of u", "inclusion of v" and "some two share their first token".
 #
 # Let every sequence ring at an exponential time with its probability as rate; the first k to ring are
 # the sample. A sequence of rate r is among them if fewer than k others rang before it:
 #   integral of r exp(-r t) P(N(t) < k) dt,
-# N(t) a sum of independent indicators. No two share their first token if the k-th ring at t is the
-# first of its group, k - 1 other groups have rung once and the rest not at all.
+# where N(t) is a sum of independent indicators. No two share their first token if the k-th ring at t is
+# the first of its group, k - 1 other groups have rung once and the rest not at all.
 
 # Multiplies the polynomial p of degree below k by (a + b x)^n, cut at degree k - 1.
 function times(p, a, b, n,    i, j, q, c, log_choose) {
@@ -33,7 +33,7 @@ function one(p,    i) {
     p[0] = 1
 }
 
-# P(fewer than k of the others rang by t), the sequence of rate `self` left out.
+# Returns P(fewer than k of the others rang by t); the sequence of rate `self` is left out.
 function few(t, self,    p, j, q, sum) {
     one(p)
     for (j = 0; j < len; j++) {
@@ -48,7 +48,7 @@ function few(t, self,    p, j, q, sum) {
     return sum
 }
 
-# The density at t of the k-th ring, all k in groups of their own.
+# Returns the density at t of the k-th ring, with all k in groups of their own.
 function apart(t,    p, j, none, once, a, b, density) {
     none = exp(-group * t)
     once = 0

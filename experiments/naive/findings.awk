@@ -1,4 +1,4 @@
-# Tables for the report: awk -F , -v table=claims|findings -f findings.awk rare.csv siblings.csv
+# Prints the tables of the report: awk -F , -v table=claims|findings -f findings.awk rare.csv siblings.csv
 FNR == 1 {
     file++
     next
@@ -9,7 +9,7 @@ file == 1 {
         order[++n] = key
     exact[key] = $10
     share[$1, key] = $7
-    # Where there are few, or none, the error is that of the exact law.
+    # If few or none were seen, the standard error is that of the exact share.
     se[key] = sqrt($10 * (1 - $10) / $5)
     length_of[key] = $3
 }

@@ -1,8 +1,8 @@
-# A chain whose likely sequences branch at every step and whose rare ones do not:
+# Prints a chain whose likely sequences branch at every step and whose rare ones do not:
 #   awk -v m=10 -v rare1=0.01 -v rare2=0.001 -f model.awk
-# The first token is u or v, which are rare, or one of m others, all as likely. After u comes u, after
-# v comes v, and nothing else; after the others x with probability 0.9 and y with 0.1, and so on.
-# So a sequence of u alone has the probability of its first token, whatever its length.
+# The first token is u or v, which are rare, or one of m others, which are equally likely. u is always
+# followed by u and v by v; any other token by x with probability 0.9 or y with 0.1, and so on. So a
+# sequence of only u has the probability of its first token at any length.
 function row(token,    i, line) {
     line = ""
     for (i = 1; i <= n; i++)

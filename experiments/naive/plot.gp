@@ -1,11 +1,11 @@
-# Rare sequences, and sequences that begin alike, against the length of sequences.
+# Plots the share of rare sequences, and of sequences with one first token, against the length.
 load "../style.gp"
-set datafile missing NaN # a line goes on over the rows of others
+set datafile missing NaN # a line continues across the rows of other methods
 
 methods = "sbs resample commit"
 titles = "'sbs' 'resample (fresh noise at each step)' 'commit (one child each)'"
 array style[3] = [SBS, SAMPLE, DIVERSE]
-array shift[3] = [-0.1, 0, 0.1] # so that none hides another
+array shift[3] = [-0.1, 0, 0.1] # moves the methods apart, so that none hides another
 
 # One legend above the panels.
 legend(top) = sprintf("unset title; unset xlabel; unset ylabel; unset tics; unset border; unset grid; unset logscale; unset label; set lmargin at screen 0.02; set rmargin at screen 0.98; set tmargin at screen 1; set bmargin at screen %.3f; set xrange [0:1]; set yrange [0:1]; set key at screen 0.5, 0.99 center top horizontal maxrows 2 width 1 samplen 3.5", top)
@@ -16,7 +16,7 @@ eval figure("naive", 1200, 900)
 rare = dir."/rare.csv"
 is(m, k, p) = strcol(1) eq word(methods, m) && column(2) == k && column(4) == p
 seen(m, k, p) = is(m, k, p) && column(6) > 0 ? column(7) : NaN
-# Outside the frame where there is nothing to show: no points at all would be warned of.
+# A point outside the frame stands for missing data: gnuplot warns about a plot without points.
 unseen(m, k, p) = is(m, k, p) && column(6) == 0 ? column(9) : 1e-30
 
 set multiplot

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Section 4.1 of the paper: what becomes of a rare sequence as sequences grow longer.
-# Options: experiments/units.sh
-models=(experiments/naive/model.awk) # makes them
+# Computes what happens to a rare sequence as sequences grow longer (section 4.1 of the paper).
+# experiments/units.sh describes the options.
+models=(experiments/naive/model.awk) # writes the models
 parts=(exact.awk count.awk)
 data=false
 . "$(dirname "$0")/../units.sh"
@@ -16,8 +16,9 @@ rare1=0.01
 rare2=0.001
 seed=0 # plus 100 k, plus the length
 
-# rare K LENGTH: how often each method draws the two rare sequences, and how often two sequences of a
-# draw begin alike. There are 2K likely first tokens. Every K and LENGTH has noise of its own.
+# rare K LENGTH: prints how often each method draws the two rare sequences, and how often two sequences
+# of a draw share their first token. There are 2K likely first tokens. Every K and LENGTH has noise of
+# its own.
 rare() {
     local k=$1 length=$2 n=$draws method exact
     [ "$k" -gt 5 ] && n=$((draws / 4))
