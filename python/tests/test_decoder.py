@@ -163,6 +163,20 @@ class OutOfOrder(unittest.TestCase):
         decoder.advance(np.zeros((3, 4)))
         self.assertEqual(len(decoder.result()), 2)
 
+    def test_several_inputs_for_one(self):
+        decoder = sbeam.Decoder(4, 2, max_len=2, seed=1)
+        with self.assertRaisesRegex(ValueError, r"the shape is \(3, 4\); expected \(1, 4\): 1 row of "
+                                    r"vocab_size logits; for a batch of 3 inputs use inputs=3$"):
+            decoder.advance(np.zeros((3, 4)))
+        with self.assertRaisesRegex(ValueError, r"expected \(1, 4\): 1 row of vocab_size logits$"):
+            decoder.advance(np.zeros((1, 5)))
+        decoder.advance(np.zeros((1, 4)))
+        with self.assertRaisesRegex(ValueError, r"expected \(3, 4\): 3 rows of vocab_size logits$"):
+            decoder.advance(np.zeros((4, 4)))  # not the first rows: another mistake
+        decoder = sbeam.Decoder(4, 2, max_len=2, seed=1, inputs=2)
+        with self.assertRaisesRegex(ValueError, r"2 rows of vocab_size logits$"):
+            decoder.advance(np.zeros((3, 4)))
+
     def test_one_input_fails_alone(self):
         for value in (np.nan, np.inf, None):
             decoder = sbeam.Decoder(3, 2, max_len=2, seed=1, inputs=3)
@@ -278,8 +292,8 @@ class OutOfOrder(unittest.TestCase):
                 ({"temperature": 0}, ValueError, "temperature is '0.0'"),
                 ({"temperature": [1, 0], "inputs": 2}, ValueError, "temperature is '0.0'"),
                 ({"temperature": np.nan}, ValueError, "temperature is 'nan'"),
-                ({"temperature": [1, 2]}, ValueError, "2 numbers for 1 inputs"),
-                ({"streams": [1, 2]}, ValueError, "2 numbers for 1 inputs"),
+                ({"temperature": [1, 2]}, ValueError, "2 numbers for 1 input; .* inputs=2"),
+                ({"streams": [1, 2]}, ValueError, "2 numbers for 1 input; .* inputs=2"),
                 ({"ban": [3]}, ValueError, "ban"), ({"max_len": 0}, ValueError, "max-len"),
                 ({"early_stop": True}, ValueError, "method sbs refuses early-stop"),
                 ({"kappa": "yes"}, ValueError, "kappa is 'yes'; expected true or false"),

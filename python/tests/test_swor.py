@@ -99,9 +99,21 @@ class States(unittest.TestCase):
                 self.assertEqual([(d.temperature, d.stream, d.draw) for d in found],
                                  [(0.5, 4, 1), (0.5, 2, 3)])
             for keywords in ({"temperature": [1, 2, 3]}, {"streams": [1]}, {"draws": [1]}):
-                with self.assertRaisesRegex(ValueError, "numbers for 2 inputs"):
+                with self.assertRaisesRegex(ValueError, r"has (3 numbers|1 number) for 2 inputs$"):
                     self.draw(hash_step, np.zeros((2, 1), dtype=np.int64), inputs=2, method=method,
                               **keywords)
+
+    def test_noise_in_loops(self):
+        """One seed gives every call the same noise, unless `draws` or `streams` count."""
+        def tokens(i, **keywords):
+            found = sbeam.sample_without_replacement(
+                hash_step, np.zeros((2, 1), dtype=np.int64), k=3, max_len=4, seed=1, inputs=2,
+                **keywords)
+            return tuple(tuple(s.tokens for s in draw) for draw in found)
+
+        self.assertEqual(len({tokens(i) for i in range(4)}), 1)
+        self.assertEqual(len({tokens(i, draws=i) for i in range(4)}), 4)
+        self.assertEqual(len({tokens(i, streams=[2 * i, 2 * i + 1]) for i in range(4)}), 4)
 
     def test_dictionaries_of_other_classes(self):
         def step(states, tokens):
@@ -175,13 +187,19 @@ class Refusals(unittest.TestCase):
                 (change_size, good, {}, ValueError, "shape"),
                 (lambda s, t: None, good, {}, ValueError, "expected .logits, states."),
                 (lambda s, t: (np.zeros(3), s), good, {}, ValueError, "vocab_size"),
-                (lambda s, t: (np.zeros((len(t), 3)), s[:0]), good, {}, ValueError, "rows"),
+                (lambda s, t: (np.zeros((len(t), 3)), s[:0]), good, {}, ValueError, "expected 1 row$"),
                 (lambda s, t: (np.full((len(t), 3), np.nan), s), good, {}, sbeam.ModelError, "nan"),
-                (step, np.zeros((2, 2)), {}, ValueError, "init_state"),
+                (step, np.zeros((2, 2)), {}, ValueError,
+                 r"init_state: .* \(2, 2\); expected 1 row; for a batch of 2 inputs use inputs=2$"),
+                (step, np.zeros((0, 2)), {}, ValueError, r"expected 1 row$"),
+                (lambda s, t: (np.zeros((2, 3)), s), None, {}, ValueError, "inputs=2$"),
+                (lambda s, t: (np.zeros((1, 3)), np.zeros((2, 2))), good, {}, ValueError,
+                 "the states of step_fn: .*expected 1 row$"),
                 (step, np.zeros(()), {}, ValueError, "init_state"),
                 (step, {"a": 3}, {}, ValueError, "init_state holds a int"),
-                (step, np.zeros((2, 2)), {"inputs": 3}, ValueError, "init_state"),
-                (step, good, {"start_token": [1, 2]}, ValueError, "start_token"),
+                (step, np.zeros((2, 2)), {"inputs": 3}, ValueError, "init_state.*expected 3 rows$"),
+                (step, good, {"start_token": [1, 2]}, ValueError,
+                 "start_token has 2 tokens for 1 input; for a batch use inputs=2$"),
                 (step, good, {"vocab_size": 4}, ValueError, "shape"),
                 (step, good, {"eos": 7}, ValueError, "eos"),
                 (step, good, {"inputs": 0}, ValueError, "inputs"),
