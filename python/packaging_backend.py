@@ -73,6 +73,7 @@ def write_wheel(folder, tag, files):
 
 
 def check_library():
+    """Exits with advice if the library is not built."""
     if not LIBRARY.exists():
         sys.exit("sbeam: %s does not exist: run scripts/build first" % LIBRARY)
 
@@ -80,7 +81,8 @@ def check_library():
 # --- the functions that pip calls ---
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    """Any Python 3, this kind of machine: the library is native code, but not a Python extension."""
+    """Writes the wheel and returns its file name. The wheel is for any Python 3 on this kind of
+    machine: the library is native code, but not a Python extension."""
     check_library()
     files = {"sbeam/" + path.name: path for path in sorted((HERE / "sbeam").iterdir())
              if path.suffix in (".py", ".typed")}
@@ -90,10 +92,11 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
-    """For `pip install -e`: the package and the library stay in the source tree."""
+    """Does the same for `pip install -e`: the package and the library stay in the source tree."""
     check_library()
     return write_wheel(wheel_directory, "py3-none-any", {"sbeam.pth": (str(HERE) + "\n").encode()})
 
 
 def build_sdist(sdist_directory, config_settings=None):
+    """Refuses: a source archive of this folder would have no library."""
     sys.exit("sbeam: a source archive cannot hold libsbeam.so; build a wheel (pip wheel ./python)")

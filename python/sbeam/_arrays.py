@@ -95,8 +95,9 @@ def refuse_graph(x: Any, what: str) -> None:
     if getattr(x, "requires_grad", False) is True:
         raise ArgumentError(
             "%s is a tensor that requires grad; expected plain numbers: an estimate has no graph. "
-            "Use detach() to estimate the number. To differentiate, sum exp(log_weight) * f * log_p "
-            "yourself, where your network computes log_p again with the same temperature and bans"
+            "Use detach() to estimate the number. To differentiate, sum exp(log_weight) * f * "
+            "log_p yourself; let your network compute log_p again with the same temperature and "
+            "bans"
             % what)
 
 

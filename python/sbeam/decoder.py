@@ -20,9 +20,9 @@ _MOST_INPUTS = 4096
 
 
 class Rows(NamedTuple):
-    """The rows that the decoder needs next: three int32 arrays of shape (n_rows,). Row i continues
-    row parent[i] of the previous rows with token[i]. If both are -1, row i is the start of an input.
-    input[i] is the number of its input."""
+    """The rows that the decoder needs next: three int32 arrays of shape (n_rows,). Row i belongs to
+    input[i]. It continues row parent[i] of the previous rows with token[i]; both are -1 at the
+    start of an input."""
 
     parent: np.ndarray
     token: np.ndarray
@@ -163,7 +163,7 @@ class Decoder:
     def _catching(self) -> Iterator[None]:
         """Keeps the exception of a signal handler (Ctrl-C) that Python runs between C and a guarded
         function of the host, before its try block. There ctypes only reports the exception to
-        sys.unraisablehook, so this replaces the hook. Signal handlers run in the main thread only."""
+        sys.unraisablehook, so this replaces the hook. Other threads run no signal handlers."""
         if (not any(self._callbacks)
                 or threading.current_thread() is not threading.main_thread()):
             yield

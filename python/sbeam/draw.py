@@ -66,8 +66,8 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
     plan = _make_plan(temperatures, draws, threads, batch, cache)
     if isinstance(model, Model):
         if pretokenized or bpe_marker is not None:
-            raise ArgumentError("pretokenized and bpe_marker cannot change an open Model; give them "
-                                "to Model()")
+            raise ArgumentError("pretokenized and bpe_marker cannot change an open Model; give "
+                                "them to Model()")
         return _draw_from(model, inputs, config, plan, ban, stop, streams)
     if not (model is None or isinstance(model, (str, bytes, os.PathLike))):
         raise ArgumentError("model is of type %s; expected a path or a Model"

@@ -32,9 +32,9 @@ def sample_without_replacement(
             ...
             return logits, states           # (n, vocab_size) and (n, ...)
 
-    The states are arrays or tensors whose first axis is the row. They may be nested in tuples, named
-    tuples, lists and dictionaries; a model without states uses None. Between two calls sbeam puts
-    them in order for you: a row may be continued by several rows of the next call, or by none.
+    The states are arrays or tensors whose first axis is the row. They may be nested in tuples,
+    named tuples, lists and dictionaries; a model without states uses None. Between two calls sbeam
+    puts them in order for you: several rows of the next call may continue a row, or none.
 
     init_state   the states of the first call: 1 row, or `inputs` rows for a batch
     inputs       number of inputs that are decoded together; None: one

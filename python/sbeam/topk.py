@@ -27,8 +27,9 @@ def gumbel_topk(log_weights: Any, k: int, seed: Optional[int] = None) -> TopK:
     """Draws k distinct items of a list by their log-weights.
 
     The first item is drawn with probabilities proportional to the weights, the second likewise from
-    the rest, and so on. An item of log-weight -inf is never drawn. `sbeam shuf` draws the same items
-    for the same seed. sum(exp(log_weight) * f[indices]) is an unbiased estimate of the sum of p f.
+    the rest, and so on. An item of log-weight -inf is never drawn. `sbeam shuf` draws the same
+    items for the same seed. sum(exp(log_weight) * f[indices]) is an unbiased estimate of the sum
+    of p f.
 
     In a loop, use a new seed for each call: the same seed gives the same noise."""
     weights = to_doubles(log_weights, "log_weights")

@@ -165,8 +165,8 @@ class OutOfOrder(unittest.TestCase):
 
     def test_several_inputs_for_one(self):
         decoder = sbeam.Decoder(4, 2, max_len=2, seed=1)
-        with self.assertRaisesRegex(ValueError, r"the shape is \(3, 4\); expected \(1, 4\): 1 row of "
-                                    r"vocab_size logits; for a batch of 3 inputs use inputs=3$"):
+        with self.assertRaisesRegex(ValueError, r"the shape is \(3, 4\); expected \(1, 4\): 1 row "
+                                    r"of vocab_size logits; for a batch of 3 inputs use inputs=3$"):
             decoder.advance(np.zeros((3, 4)))
         with self.assertRaisesRegex(ValueError, r"expected \(1, 4\): 1 row of vocab_size logits$"):
             decoder.advance(np.zeros((1, 5)))
