@@ -111,8 +111,7 @@ def main():
         print("\n--- temperature %g ---" % temperature)
         samples = draw(k, method="sample", temperature=temperature, seed=1)
         counted = Counter(s.text for s in samples)
-        print("%d independent samples, with the number of repetitions: %d different ones"
-              % (k, len(counted)))
+        print("%d independent samples, and their counts: %d different ones" % (k, len(counted)))
         say("%s (%d)" % item if item[1] > 1 else item[0] for item in counted.most_common())
 
         distinct = draw(k, temperature=temperature, seed=1)

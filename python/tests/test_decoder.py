@@ -1,4 +1,4 @@
-"""The decoder step by step: what the library draws by itself, from every kind of array."""
+"""Decoder: the draws of the library itself, from every kind of array, and calls out of order."""
 import copy
 import os
 import pickle
@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import unittest
+import warnings
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from sbeam._arrays import to_rows
 
 class AsTheLibrary(unittest.TestCase):
     def assert_same(self, draws, expected):
-        """Bit for bit, but for the text and the input, which a host has for itself."""
+        """Compares bit for bit, apart from the text and the input, which only the host knows."""
         self.assertEqual(len(draws), len(expected))
         for a, b in zip(draws, expected):
             a, b = a.to_dict(), b.to_dict()
@@ -73,11 +74,11 @@ class AsTheLibrary(unittest.TestCase):
 
 
 class Arrays(unittest.TestCase):
-    """The same numbers, in whatever form, are the same draw."""
+    """The same numbers make the same draw, in every type and layout."""
 
     def setUp(self):
         generator = np.random.default_rng(3)
-        # Numbers that even bfloat16 holds exactly.
+        # bfloat16 holds these numbers exactly, too.
         self.table = generator.integers(-16, 16, size=(4, 3, 7)) / 8.0
 
     def draw(self, convert, steps=3):
@@ -270,8 +271,10 @@ class OutOfOrder(unittest.TestCase):
     def test_fork(self):
         decoder = sbeam.Decoder(3, 2, max_len=2, seed=1)
         decoder.advance(np.zeros((1, 3)))
-        child = os.fork()
-        if child == 0:  # its own copy: going on and closing it concerns nobody else
+        with warnings.catch_warnings():  # Python 3.12 warns if there are other threads
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:  # has its own copy and does not affect the parent
             decoder.advance(np.zeros((3, 3)))
             ok = len(decoder.result()) == 2
             decoder.close()
@@ -304,8 +307,8 @@ class OutOfOrder(unittest.TestCase):
 
 
 class Signals(unittest.TestCase):
-    def test_what_a_handler_raises_is_not_lost(self):
-        """It comes up where C calls a function of the host, as often as not before its guard."""
+    def test_exceptions_of_handlers_are_not_lost(self):
+        """Python runs the handler when C calls a function of the host, often before its try."""
         class Mine(Exception):
             pass
 

@@ -99,7 +99,7 @@ class Examples(unittest.TestCase):
     def test_gguf(self):
         path = os.environ.get("SBEAM_GGUF")
         if not path:
-            self.skipTest("SBEAM_GGUF names no model")
+            self.skipTest("SBEAM_GGUF does not name a model")
         try:
             sbeam.Model(path).close()
         except sbeam.FormatError as error:

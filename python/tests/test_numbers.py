@@ -1,4 +1,4 @@
-"""Flat lists, estimates and metrics: the figures of the command."""
+"""Lists, estimates and metrics: the numbers of the command."""
 import json
 import math
 import subprocess
@@ -109,7 +109,7 @@ class Estimates(unittest.TestCase):
             sbeam.estimate(draw, lambda s: Value(1))
 
     def test_probabilities(self):
-        """The expectation of True and False."""
+        """The estimate of a True or False is a probability."""
         [draw] = sbeam.draw(MODELS / "weather.json", k=20, seed=3)
         expected = sbeam.estimate(draw, lambda s: 1.0 if "rain" in s.text else 0.0)
         self.assertTrue(0 < expected.value < 1)

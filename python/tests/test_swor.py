@@ -1,4 +1,4 @@
-"""sample_without_replacement: states of every form, moved by parent for the function."""
+"""sample_without_replacement: states of every form, reordered by parent between two calls."""
 import collections
 import unittest
 
@@ -13,13 +13,14 @@ Pair = collections.namedtuple("Pair", "last depth")
 
 
 def hash_step(states, tokens):
-    """Logits that depend on the whole path, kept in the state: a wrong order of rows would show."""
+    """Computes logits from a hash of all tokens, which is the state: rows in a wrong order would
+    change the results."""
     states = (states * 31 + tokens[:, None] + 7) % 1009
     return np.sin(states * np.arange(1, 6)[None, :] * 0.7) * 2, states
 
 
 def check_paths(draw, start=0):
-    """Recomputes the log-probability of each sequence from its tokens alone."""
+    """Recomputes the log-probability of each sequence only from its tokens."""
     for sequence in draw:
         state, total = np.zeros((1, 1), dtype=np.int64), 0.0
         token = start
@@ -66,7 +67,7 @@ class States(unittest.TestCase):
                 self.assertEqual(self.draw(step, wrap(state)), expected)
 
     def test_prefixes_as_states(self):
-        """A state may grow: here it is the whole prefix."""
+        """States may grow: here a state is the whole prefix."""
         def step(prefixes, tokens):
             prefixes = np.concatenate((prefixes, tokens[:, None]), axis=1)
             state = np.zeros((len(tokens), 1), dtype=np.int64)
@@ -86,11 +87,11 @@ class States(unittest.TestCase):
                 alone = self.draw(hash_step, np.zeros((1, 1), dtype=np.int64), method=method,
                                   start_token=starts[i], streams=[i],
                                   temperature=[1.0, 0.5, 1.0, 2.0][i])
-                self.assertEqual(repr(draw), repr(alone))  # equal but for NaN
+                self.assertEqual(repr(draw), repr(alone))  # == fails for NaN
             check_paths(found[0], 3)
 
     def test_numbers_of_inputs(self):
-        """The forms of temperature, streams and draws, also where inputs go one at a time."""
+        """All forms of temperature, streams and draws; method reject takes one input at a time."""
         for method in ("sbs", "reject"):
             for temperature in (0.5, np.float64(0.5), [0.5], np.array([0.5, 0.5])):
                 found = self.draw(hash_step, np.zeros((2, 1), dtype=np.int64), inputs=2,
