@@ -26,7 +26,7 @@ CARRIED = {  # name in the package: source
     "models/enfr-everyday.safetensors": ROOT / "models" / "enfr-everyday.safetensors",
 }
 
-# Python has just written this module's byte code beside it. The source tree shall stay as it was.
+# Python has just written this module's byte code next to it. Keep the source tree clean.
 compiled = Path(importlib.util.cache_from_source(__file__))
 with contextlib.suppress(OSError):
     compiled.unlink()

@@ -74,7 +74,7 @@ def to_rows(x: Any, n_rows: int, vocab_size: int, is_first_of_one: bool = False)
 
 
 def advise_inputs(shape: Items[int]) -> str:
-    """Returns advice for an array with several rows where one input has one row."""
+    """Returns advice if an array with the rows of one input has several rows, else nothing."""
     return ("; for a batch of %d inputs use inputs=%d" % (shape[0], shape[0])
             if len(shape) > 1 and shape[0] > 1 else "")
 

@@ -143,23 +143,23 @@ class Config:
         call("sb_config_check", ctypes.byref(self.struct))
         self._ban: Any = None
         self._stop: Any = None
-        self._told: Dict[str, Any] = {}
+        self._lists: Dict[str, Any] = {}
 
-    def set_ban(self, ids: Sequence[int], told: Sequence[Union[str, int]]) -> None:
-        """Sets the token ids of probability zero. `told` is how records name them."""
+    def set_ban(self, ids: Sequence[int], names: Sequence[Union[str, int]]) -> None:
+        """Sets the token ids of probability zero. `names` are their names in records."""
         self._ban = (ctypes.c_int32 * len(ids))(*ids)
         self.struct.ban = self._ban
         self.struct.n_ban = len(ids)
-        if told:
-            self._told["ban"] = list(told)
+        if names:
+            self._lists["ban"] = list(names)
 
-    def set_stop(self, stops: Sequence[bytes], told: Sequence[str]) -> None:
-        """Sets the strings that end a sequence. `told` is how records name them."""
+    def set_stop(self, stops: Sequence[bytes], names: Sequence[str]) -> None:
+        """Sets the strings that end a sequence. `names` are their names in records."""
         self._stop = (ctypes.c_char_p * len(stops))(*stops)
         self.struct.stop = self._stop
         self.struct.n_stop = len(stops)
-        if told:
-            self._told["stop"] = list(told)
+        if names:
+            self._lists["stop"] = list(names)
 
     def get(self, keyword: str) -> Any:
         option = _OPTIONS[keyword]
@@ -167,10 +167,10 @@ class Config:
         call("sb_config_get", ctypes.byref(self.struct), option.name.encode(), text, len(text))
         return _from_text(option.kind, text.value.decode())
 
-    def told(self) -> Dict[str, Any]:
+    def for_record(self) -> Dict[str, Any]:
         """Returns the settings for a record: those that differ from their defaults and have no key
         of their own. The groups and the strength of `diverse` are always there."""
-        told: Dict[str, Any] = {}
+        shown: Dict[str, Any] = {}
         is_diverse = METHODS[self.struct.method] == "diverse"
         for option in _OPTIONS.values():
             if option.keyword in ("method", "k", "temperature", "seed", "kappa"):
@@ -181,9 +181,9 @@ class Config:
                 continue
             if option.keyword == "groups" and value == 0:
                 value = self.struct.k
-            told[option.keyword] = value
-        told.update(self._told)
-        return told
+            shown[option.keyword] = value
+        shown.update(self._lists)
+        return shown
 
 
 def to_list(value: Union[None, Text, Iterable[Any]], what: str) -> List[Any]:

@@ -30,8 +30,8 @@ class Rows(NamedTuple):
 
 
 def number_inputs(n: int, temperature: Union[float, Iterable[float]],
-                streams: Optional[Iterable[int]], draws: Union[None, int, Iterable[int]]
-                ) -> Tuple[List[float], List[int], List[int]]:
+                  streams: Optional[Iterable[int]], draws: Union[None, int, Iterable[int]]
+                  ) -> Tuple[List[float], List[int], List[int]]:
     """Returns the temperatures, the streams and the draws of n inputs."""
     temperatures = to_floats(temperature, "temperature")
     if len(temperatures) == 1:
@@ -72,9 +72,8 @@ class Decoder:
     ban          token ids of probability zero
     settings     max_len, min_len, top_k, ...: see sbeam.options()
 
-    Seed, stream and draw determine the noise. A loop that makes one decoder after the other
-    with the same seed draws with the same noise each time, unless you also change `streams` or
-    `draws`: use draws=step.
+    Seed, stream and draw determine the noise. In a loop that opens a decoder in each step, a fixed
+    seed gives every step the same noise. Pass draws=step, or other streams in each step.
 
     Logits are NumPy arrays or PyTorch tensors of unnormalised log-probabilities. -inf is a token of
     probability zero. float32 and float64 are not copied if the elements of a row are adjacent in
@@ -117,7 +116,7 @@ class Decoder:
         config = Config(dict(settings, k=k, method=method, seed=to_seed(seed),
                              temperature=temperatures[0]))
         config.set_ban(banned, banned)
-        self._settings = config.told()
+        self._settings = config.for_record()
         # C calls them as long as the decoder is open: they must not be freed before.
         self._callbacks = (s.LEAF_FN() if is_leaf is None else s.LEAF_FN(self._guard_leaf(is_leaf)),
                            s.STOP_FN() if is_stop is None else s.STOP_FN(self._guard_stop(is_stop)))

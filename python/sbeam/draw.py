@@ -51,9 +51,9 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
     makes the same draws for the same seed, bit for bit. `pretokenized` and `bpe_marker` are for a
     model that is opened here; give those of an open Model to Model().
 
-    Seed, stream and draw determine the noise. If you call this in a loop with one seed, each call
-    starts again at stream 0 with the same noise. To avoid that, number the inputs through:
-    streams=n, where n is the number of inputs before.
+    Seed, stream and draw determine the noise. In a loop with a fixed seed, each call starts at
+    stream 0 again and has the same noise. To avoid this, continue the numbers of the inputs:
+    streams=n after n inputs.
 
     Returns one Draw for each input, temperature and draw, in this order. Ctrl-C ends the work
     before its next step."""
@@ -92,7 +92,7 @@ def _make_plan(temperatures: Items[float], draws: int, threads: int, batch: int,
 
 def _find_bans(model: Model, ban: Any) -> Tuple[List[int], List[Union[str, int]]]:
     ids: List[int] = []
-    told: List[Union[str, int]] = []
+    names: List[Union[str, int]] = []
     for token in to_list(ban, "ban"):
         if isinstance(token, (str, bytes)):
             found = model.find_token(token)
@@ -107,8 +107,8 @@ def _find_bans(model: Model, ban: Any) -> Tuple[List[int], List[Union[str, int]]
         else:
             ids.append(to_int(token, "ban", 0, model.info.vocab_size - 1))
         text = model.token_text(ids[-1])
-        told.append(ids[-1] if text is None else text)
-    return ids, told
+        names.append(ids[-1] if text is None else text)
+    return ids, names
 
 
 def _number_inputs(streams: Any, n: int) -> List[int]:
@@ -151,7 +151,7 @@ class _Work:
                  plan: s.sb_plan, stops: Items[bytes]) -> None:
         self.model, self.config, self.plan, self.stops = model, config, plan, stops
         self.texts, self.streams = texts, streams
-        self.settings = config.told()
+        self.settings = config.for_record()
         self.pointers = [ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p) for text in texts]
         self.n_given = 0
         self.draws: List[Draw] = []

@@ -51,9 +51,9 @@ def find_default_model() -> str:
     folders = [PACKAGE / "models", SOURCE_TREE / "models"]
     command = find_command()
     if command is not None:
-        beside = Path(command).resolve().parent
-        folders += [beside, beside / "models", beside.parent / "models",
-                    beside.parent / "share" / "sbeam"]
+        folder = Path(command).resolve().parent
+        folders += [folder, folder / "models", folder.parent / "models",
+                    folder.parent / "share" / "sbeam"]
     folders += [Path("/usr/local/share/sbeam"), Path("/usr/share/sbeam")]
     for folder in folders:
         if (folder / DEFAULT_MODEL).exists():

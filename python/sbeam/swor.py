@@ -46,10 +46,12 @@ def sample_without_replacement(
     NumPy array. The other keywords and the errors are those of Decoder. Exceptions of step_fn pass
     through unchanged. Returns a Draw, or a list of them if `inputs` is given.
 
-    In a loop with a fixed seed, pass draws=step: otherwise every step has the same noise. The log_p
-    of a sequence is a number, not a tensor with a graph, so run step_fn under torch.no_grad(). To
-    differentiate, compute log_p again from the tokens, with the same temperature and bans
-    (python/README.md shows both)."""
+    Seed, stream and draw determine the noise. In a loop with a fixed seed, pass draws=step, or
+    every step has the same noise.
+
+    The log_p of a sequence is a number, not a tensor with a graph, so call this function under
+    torch.no_grad(). To differentiate, let your model compute log_p again from the tokens, with the
+    same temperature and bans (python/README.md shows how)."""
     n = 1 if inputs is None else to_int(inputs, "inputs", 1, 4096)
     starts = _start_tokens(start_token, eos, n)
     _check_rows(init_state, n, "init_state", is_one=inputs is None)
