@@ -1,14 +1,14 @@
-"""Drawing from a network of your own: a small GRU of PyTorch that spells English words.
+"""Draws words from a network of your own: a small GRU in PyTorch.
 
     PYTHONPATH=python python3 python/examples/01_gru.py
 
-It trains the GRU on the words of experiments/data/everyday.en, letter by letter, draws words from
-it with and without replacement, and estimates their mean length from a draw of 50. About 10
-seconds; --quick trains less, in 5.
+The program trains the GRU to spell the English words of experiments/data/everyday.en, letter by
+letter. It draws words with and without replacement, and estimates their mean length from 50 words.
+It takes about 10 seconds; with --quick it trains less and takes 5.
 
-All that sbeam needs to know of the network is the function `step`: from the hidden states and the
-last letters of some unfinished words to the logits of the next letters and the new states. Which
-words go on, and which states belong to them, is sbeam's business.
+sbeam knows only the function `step` of the network. It gets the hidden states and the last letters
+of the unfinished words, and returns the logits of the next letters and the new states. sbeam
+decides which words to continue, and passes the states that belong to them.
 """
 import argparse
 import math
@@ -42,7 +42,8 @@ class Speller(nn.Module):
         self.output = nn.Linear(width, len(LETTERS))
 
     def forward(self, letters, hidden):
-        """(n, length) letters and (n, width) states to (n, length, letters) logits and states."""
+        """Maps (n, length) letters and (n, width) states to (n, length, letters) logits and new
+        states."""
         found, hidden = self.gru(self.embed(letters), hidden[None])
         return self.output(found), hidden[0]
 
@@ -51,15 +52,15 @@ class Speller(nn.Module):
 
 
 def read_words():
-    """The words of the text and their counts: 'the' should be likelier than 'tenors'."""
+    """Returns the words of the text and how often each occurs."""
     words = re.findall(r"[a-z]+(?:'[a-z]+)*", TEXT.read_text(encoding="utf-8").lower())
     return Counter(word for word in words if len(word) < MAX_LEN)
 
 
 def train(model, words, epochs):
-    """Maximum likelihood. Returns the mean loss of the last epoch, in nats a word."""
+    """Maximises the likelihood. Returns the mean loss of the last epoch, in nats per word."""
     rows = torch.full((len(words), MAX_LEN + 1), END)
-    weights = torch.zeros(len(words), MAX_LEN)  # the word's share, up to its end
+    weights = torch.zeros(len(words), MAX_LEN)  # the frequency of the word, up to its end
     for row, weight, (word, count) in zip(rows, weights, words.items()):
         row[1:len(word) + 1] = torch.tensor([LETTERS.index(letter) for letter in word])
         weight[:len(word) + 1] = count / sum(words.values())
@@ -83,25 +84,25 @@ def say(words):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="draws from a GRU of PyTorch")
+    parser = argparse.ArgumentParser(description="draws words from a GRU in PyTorch")
     parser.add_argument("--quick", action="store_true", help="train less and sample less")
     quick = parser.parse_args().quick
     torch.manual_seed(1)
-    torch.set_num_threads(1)  # for so small a network more are slower
+    torch.set_num_threads(1)  # more threads are slower for such a small network
 
     words = read_words()
     model = Speller()
     start = time.time()
     loss = train(model, words, epochs=10 if quick else 40)
-    print("trained on %d words, %d of them different, in %.1f s: %.2f nats a word"
+    print("trained on %d words, %d of them different, in %.1f s: %.2f nats per word"
           % (sum(words.values()), len(words), time.time() - start, loss))
 
-    def step(hidden, letters):  # what sbeam calls
+    def step(hidden, letters):  # sbeam calls this
         logits, hidden = model(letters[:, None], hidden)
         return logits[:, 0], hidden
 
     def draw(k, **settings):
-        with torch.no_grad():
+        with torch.no_grad():  # a draw consists of numbers and needs no graph
             return sbeam.sample_without_replacement(step, model.initial_state(1), k, eos=END,
                                                     max_len=MAX_LEN, decode=spell, **settings)
 
@@ -110,14 +111,13 @@ def main():
         print("\n--- temperature %g ---" % temperature)
         samples = draw(k, method="sample", temperature=temperature, seed=1)
         counted = Counter(s.text for s in samples)
-        print("%d independent samples, and how often each was drawn: %d different ones" %
-              (k, len(counted)))
+        print("%d independent samples, and their counts: %d different ones" % (k, len(counted)))
         say("%s (%d)" % item if item[1] > 1 else item[0] for item in counted.most_common())
 
         distinct = draw(k, temperature=temperature, seed=1)
         mass = sum(math.exp(s.log_p) for s in distinct)
-        print("%d samples without replacement, in the order drawn: %d different ones, which have\n"
-              "%.0f%% of all probability, for %d rows of the network"
+        print("%d words without replacement, in the order drawn: %d different ones. Together they\n"
+              "have %.0f%% of the probability; the network computed %d rows"
               % (k, len({s.text for s in distinct}), 100 * mass, distinct.model_rows))
         say(s.text for s in distinct)
 

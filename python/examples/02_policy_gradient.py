@@ -1,12 +1,13 @@
-"""A policy gradient from samples without replacement, beside REINFORCE, on a toy with an exact one.
+"""Compares policy gradients without replacement with REINFORCE, on a toy with an exact gradient.
 
     PYTHONPATH=python python3 python/examples/02_policy_gradient.py
 
-The policy p writes words of 5 letters of 'abcd', 1024 words in all, each letter after the one
-before by a table of logits. The reward f of a word is the square of the number of its letters that
-follow their neighbour in the order a, b, c, d, a, ... Wanted is the gradient of E[f] by the logits.
-With g_i = grad log p(x_i), f_i = f(x_i), w_i = p_i / q_i the weight of a word drawn without
-replacement, W = sum w_i and B = sum w_i f_i, the estimates from k = 8 words are
+The policy p writes words of 5 letters from 'abcd'. There are 1024 such words. A table holds the
+logits of a letter after the previous one. The reward f of a word is the square of the number of
+letters that follow their left neighbour in the cycle a, b, c, d, a, ... The program estimates the
+gradient of E[f] with respect to the logits from k = 8 words x_i. Let g_i = grad log p(x_i),
+f_i = f(x_i), w_i = p_i / q_i the weight of a word drawn without replacement, W = sum w_i, and
+B = sum w_i f_i. The estimates are
 
     REINFORCE              1/k sum f_i g_i                              unbiased
       less the others      1/k sum (f_i - mean of the other f) g_i      unbiased
@@ -16,16 +17,17 @@ replacement, W = sum w_i and B = sum w_i f_i, the estimates from k = 8 words are
       less their mean      sum w_i/W (f_i - B/W) g_i                    biased
       less the others      sum w_i/W (f_i - B_i/W_i) g_i                biased
 
-What is subtracted is a baseline, from the same words; no gradient goes through w, W and B. In B_i
-and W_i the word i has the weight p_i instead of w_i: the others' baseline. With B/W each word is
-also compared with itself, which makes the estimate too short, by 1/k where the policy is flat. The
-second of SBS is unbiased because it is the sum over pairs of w_i w_j (f_i - f_j) g_i, and
-E[w_i w_j] = p_i p_j where i and j differ.
+The subtracted numbers are baselines, computed from the same words; no gradient passes through w, W
+and B. In B_i and W_i the word i has the weight p_i instead of w_i, so that this baseline comes from
+the other words. B/W compares each word also with itself: this makes the estimate too short, by a
+factor of 1 - 1/k for a flat policy. The second estimate of SBS is unbiased, because it is the sum
+of w_i w_j (f_i - f_j) g_i over pairs, and E[w_i w_j] = p_i p_j if i and j differ.
 
-It prints for three policies, from flat to peaked: the norm of the bias and what chance would show
-without one, the variance (the sum over the logits), and how many times that of REINFORCE is larger,
-with or without a baseline alike. Then what each reaches in training. Needs NumPy alone; 12 seconds,
---quick 2.
+For three policies, from flat to peaked, the program prints the norm of the bias, the norm that
+chance alone would show, the variance (summed over the logits), and the variance of REINFORCE
+divided by it (with a baseline if the estimate has one). Then it prints the reward that each
+estimate reaches in training. Each step of the training uses a new seed: with the same seed, all
+steps would have the same noise. It needs only NumPy and takes 12 seconds; --quick takes 2.
 """
 import argparse
 import itertools
@@ -38,7 +40,7 @@ LETTERS, LENGTH, K = "abcd", 5, 8
 V = len(LETTERS)
 START = V  # the row of the table that a first letter takes
 
-# Of all words: their letters, how often each uses which place of the table, and their rewards.
+# For all words: their letters, how often each uses each element of the table, and their rewards.
 WORDS = np.array(list(itertools.product(range(V), repeat=LENGTH)))
 BEFORE = np.hstack([np.full((len(WORDS), 1), START), WORDS[:, :-1]])
 USES = np.zeros((len(WORDS), V + 1, V))
@@ -53,20 +55,21 @@ def log_softmax(x):
 
 
 def probabilities(logits):
-    """Of all words: (..., 1024) for tables of (..., 5, 4)."""
+    """Returns the probabilities of all words: (..., 1024) for tables of (..., 5, 4)."""
     return np.exp(np.tensordot(log_softmax(logits), USES, axes=([-2, -1], [1, 2])))
 
 
 def gradient(logits, words, coefficients):
-    """sum_i c_i grad log p(x_i) for each of R rows of words and c, (R, k); tables (R, 5, 4)."""
+    """Returns sum_i c_i grad log p(x_i), (R, 5, 4), for words and c of (R, k) and tables of
+    (R, 5, 4)."""
     sums = np.einsum("rk,rkab->rab", coefficients, USES[words])
     return sums - sums.sum(2, keepdims=True) * np.exp(log_softmax(logits))
 
 
 def draw(logits, method, seed):
-    """K words from each of R policies at once: their places among all words, their weights (NaN
-    with replacement) and their probabilities, (R, K) each. The state of a row is the number of its
-    policy, which sbeam moves along."""
+    """Draws K words from each of R policies at once. Returns their indices in WORDS, their weights
+    (NaN with replacement) and their probabilities, (R, K) each. The state of a row is the index of
+    its policy."""
     rows = log_softmax(logits)
     draws = sbeam.sample_without_replacement(
         lambda policy, letters: (rows[policy, letters], policy), np.arange(len(rows)), K,
@@ -81,11 +84,11 @@ def total(x):
 
 
 def less_others(w, f):
-    """W f_i - B, which is also W_i f_i - B_i."""
+    """Returns W f_i - B, which equals W_i f_i - B_i."""
     return total(w) * f - total(w * f)
 
 
-ESTIMATORS = {  # the way to draw, and the coefficients of grad log p, from w, p and f: (R, K) each
+ESTIMATORS = {  # the method, and the coefficients of grad log p as a function of w, p, f: (R, K)
     "REINFORCE": ("sample", lambda w, p, f: f / K),
     "REINFORCE less the others": ("sample", lambda w, p, f: (f - (total(f) - f) / (K - 1)) / K),
     "SBS": ("sbs", lambda w, p, f: w * f),
@@ -99,7 +102,7 @@ ESTIMATORS = {  # the way to draw, and the coefficients of grad log p, from w, p
 
 
 def compare(logits, n_draws):
-    """Prints bias and variance of each estimator for one policy."""
+    """Prints the bias and the variance of each estimator for one policy."""
     p = probabilities(logits)
     exact = gradient(logits[None], np.arange(len(WORDS))[None], (p * REWARD)[None])[0]
     print("\nentropy %.2f nats, likeliest word %.3f, E[f] %.3f, norm of the gradient %.3f"
@@ -107,7 +110,7 @@ def compare(logits, n_draws):
     print("%-30s %8s %8s %10s %8s" % ("", "bias", "chance", "variance", "ratio"))
     many = np.broadcast_to(logits, (n_draws,) + logits.shape)
     drawn = {method: draw(many, method, seed=1) for method in ("sample", "sbs")}
-    reinforce = {}  # its variances without and with a baseline
+    reinforce = {}  # the variance of REINFORCE, by whether it has a baseline
     for name, (method, coefficients) in ESTIMATORS.items():
         words, w, p = drawn[method]
         found = gradient(many, words, coefficients(w, p, REWARD[words]))
@@ -119,11 +122,11 @@ def compare(logits, n_draws):
 
 
 def train(name, start, rate, n_runs, n_steps):
-    """Gradient ascent from a policy: E[f] of each run at the end, exactly."""
+    """Runs gradient ascent from a policy. Returns the exact E[f] of each run at its end."""
     method, coefficients = ESTIMATORS[name]
     logits = np.broadcast_to(start, (n_runs,) + start.shape)
     for i in range(n_steps):
-        words, w, p = draw(logits, method, seed=i)
+        words, w, p = draw(logits, method, seed=i)  # new noise in each step
         logits = logits + rate * gradient(logits, words, coefficients(w, p, REWARD[words]))
     return probabilities(logits) @ REWARD
 
@@ -141,7 +144,7 @@ def main():
         compare(logits, n_draws)
 
     n_runs, n_steps = (10, 30) if quick else (50, 100)
-    print("\nE[f] after %d steps, the mean of %d runs; 16 at best" % (n_steps, n_runs))
+    print("\nE[f] after %d steps, the mean of %d runs; the maximum is 16" % (n_steps, n_runs))
     print("%-30s %15s %15s %15s" % ("from the policy", "first", "second", "second"))
     print("%-30s %15s %15s %15s" % ("learning rate", "0.05", "0.1", "0.3"))
     for name in ESTIMATORS:

@@ -1,9 +1,10 @@
-"""Sampling without replacement in five pictures, for those who have not read the paper.
+"""Explains sampling without replacement in five pictures.
 
     PYTHONPATH=python python3 python/examples/03_walkthrough.py --out pictures
 
-It prints what each picture shows, and writes them as PNG into a folder: the one given, or a
-temporary one whose name it prints. Needs matplotlib. About 15 seconds; --quick 4.
+The program prints what each picture shows, and writes the pictures as PNG files into the folder
+that you name, or into a temporary one whose name it prints. It needs matplotlib and takes about 15
+seconds; --quick takes 4.
 """
 import argparse
 import itertools
@@ -18,7 +19,7 @@ import numpy as np
 import sbeam
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
-# Okabe and Ito's colours, and marks that differ without colour as well.
+# The colours of Okabe and Ito, and marks that also differ without colour.
 SAMPLE = dict(color="#d55e00", marker="s", linestyle="--", label="independent samples")
 SBS = dict(color="#0072b2", marker="o", label="without replacement")
 SBS_RAW = dict(color="#56b4e9", marker="o", linestyle="-.", markerfacecolor="white",
@@ -45,11 +46,11 @@ def repeats(quick):
 
 
 def law(quick):
-    """2. A draw without replacement has a law, and follows it
+    """2. The frequencies of draws agree with the exact probabilities
 
-    The first sequence is drawn by the model's probabilities, the second by what is left of them,
-    and so on: on a tree of eight leaves all of it can be computed."""
-    [whole] = sbeam.draw(MODELS / "fig1.json", k=8, seed=1)  # all leaves there are
+    The first sequence is drawn by the probabilities of the model, the second by the probabilities
+    of the rest, and so on. For a tree of eight leaves everything can be computed."""
+    [whole] = sbeam.draw(MODELS / "fig1.json", k=8, seed=1)  # all leaves
     leaves = sorted(s.text for s in whole)
     p = dict((s.text, np.exp(s.log_p)) for s in whole)
     included = dict.fromkeys(leaves, 0.0)
@@ -80,19 +81,19 @@ def law(quick):
 def prefix(quick):
     """3. A larger draw begins with the smaller ones
 
-    For one seed the noise belongs to the sequences, not to the search: more of them continue the
-    list, so the same draw can be made longer."""
+    The noise belongs to the sequences, not to the search. With the same seed, a larger k therefore
+    continues the list of a smaller one."""
     lists = [[s.text.replace(" ", "") for s in sbeam.draw(MODELS / "fig1.json", k=k, seed=5)[0]]
              for k in range(1, 9)]
     figure, panel = plt.subplots(figsize=(7.5, 4.2))
     colours = plt.get_cmap("Blues")(np.linspace(0.55, 0.1, 8))
     for k, texts in enumerate(lists, 1):
-        for place, text in enumerate(texts, 1):
-            panel.add_patch(plt.Rectangle((place - 0.47, k - 0.42), 0.94, 0.84,
+        for position, text in enumerate(texts, 1):
+            panel.add_patch(plt.Rectangle((position - 0.47, k - 0.42), 0.94, 0.84,
                                           color=colours[lists[-1].index(text)]))
-            panel.text(place, k, text, ha="center", va="center")
-    panel.set(xlim=(0.4, 8.6), ylim=(8.6, 0.4), xlabel="place in the draw",
-              ylabel="k, the sequences asked for", xticks=range(1, 9), yticks=range(1, 9))
+            panel.text(position, k, text, ha="center", va="center")
+    panel.set(xlim=(0.4, 8.6), ylim=(8.6, 0.4), xlabel="position in the draw",
+              ylabel="k, number of sequences", xticks=range(1, 9), yticks=range(1, 9))
     panel.grid(False)
     print("every draw begins with the smaller one: %s"
           % all(long[:len(short)] == short for short, long in zip(lists, lists[1:])))
@@ -100,11 +101,12 @@ def prefix(quick):
 
 
 def errors(quick):
-    """4. Weights turn a draw into an estimate, and repetitions no longer cost
+    """4. Weights turn a draw into an estimate
 
-    The mean length of a holiday, from k of them: the root mean square error over many draws."""
+    The picture shows the error of the mean length of a holiday, estimated from k holidays: the root
+    mean square over many draws."""
     sizes, n = [2, 4, 8, 16, 32, 64, 128, 256], 60 if quick else 400
-    [whole] = sbeam.draw(MODELS / "weather.json", k=400, max_len=5)  # more than the 363 there are
+    [whole] = sbeam.draw(MODELS / "weather.json", k=400, max_len=5)  # there are 363
     short = sum(np.exp(s.log_p) * len(s.tokens) for s in whole)
     figure, panels = plt.subplots(1, 2, figsize=(9.5, 4.4), sharey=True)
     for panel, title, max_len, truth in (
@@ -117,7 +119,7 @@ def errors(quick):
                 log_p, lengths = draw.arrays()["log_p"], [len(s.tokens) for s in draw]
                 thresholds = [s.g for s in draw] + [draw.kappa]
                 for (i, k), name in itertools.product(enumerate(sizes), names):
-                    # The first k of a draw are a draw of k, and its threshold is the next G.
+                    # The first k sequences are a draw of k; its threshold is the G of the next.
                     part = dict(log_p=log_p[:k], kappa=thresholds[k])
                     value = sbeam.estimate(part, lengths[:k], name).value
                     squares[name][i] += (value - truth) ** 2 / n
@@ -127,7 +129,7 @@ def errors(quick):
         panel.set_xticks(sizes, sizes)
         panel.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
         panel.minorticks_off()
-        panel.set(title="%s, %.2f in the mean" % (title, truth), xlabel="k, sequences a draw")
+        panel.set(title="%s, %.2f on average" % (title, truth), xlabel="k, number of sequences")
         mc, sbs = (squares[name][-1] ** 0.5 for name in ("mc", "sbs-normalised"))
         print("%s, k = %d: an error of %.4f days by independent samples, %.4f without replacement"
               % (title, sizes[-1], mc, sbs))
@@ -137,9 +139,10 @@ def errors(quick):
 
 
 def temperatures(quick):
-    """5. The temperature says how much there is to gain
+    """5. Sampling without replacement helps most at low temperatures
 
-    Translations of one sentence: the colder, the fewer there are to find."""
+    The picture shows translations of one sentence. At a low temperature independent samples find
+    only a few different ones."""
     sentence, k, n = "Where is the train station?", 20, 3 if quick else 20
     grid = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
     common = dict(k=k, temperature=grid, draws=n, seed=4, cache=64)

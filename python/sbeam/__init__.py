@@ -1,13 +1,14 @@
-"""sbeam: sequences without replacement from sequence models.
+"""sbeam draws k distinct sequences from a sequence model: a sample without replacement.
 
-    draw                        draws from a model file, as the command `sbeam draw` makes them
-    Decoder                     the search step by step, for hosts that compute their own logits
-    sample_without_replacement  one call around a Python function that computes them
-    gumbel_topk                 weighted sampling without replacement from a flat list
-    estimate                    expectations from a draw
-    sentence_bleu, corpus_bleu, ngram_diversity
+    draw                        draws from a model file, like the command `sbeam draw`
+    sample_without_replacement  draws from a Python function that computes logits
+    Decoder                     the same step by step: your loop, your model
+    gumbel_topk                 weighted sampling without replacement from a list
+    estimate                    the expectation of a function, from a draw
+    sentence_bleu, corpus_bleu, ngram_diversity    scores of texts
 
-Errors are subclasses of sbeam.Error, and of the built-in class that fits."""
+Every error is a subclass of sbeam.Error and of the built-in class that fits. python/README.md in
+the source tree explains the numbers of a draw: p, weight, kappa, stream."""
 from ._config import METHODS, Option, options
 from ._errors import (ArgumentError, Error, FormatError, InputError, IOFailure, LimitError,
                       ModelError, OutOfMemoryError, StateError, StoppedError)

@@ -1,4 +1,4 @@
-"""python -m sbeam: the command, with the same arguments."""
+"""Runs the command `sbeam` with the same arguments: python -m sbeam."""
 import os
 import sys
 
@@ -8,7 +8,7 @@ from ._library import find_command
 def main() -> None:
     command = find_command()
     if command is None:
-        sys.exit("sbeam: the command is neither in the package nor in build/ nor on PATH: run "
+        sys.exit("sbeam: the command is not in the package, in build/ or on PATH: run "
                  "scripts/build first")
     os.execv(command, ["sbeam"] + sys.argv[1:])
 

@@ -1,7 +1,7 @@
-"""Settings by name, from the library's own option table (sb_config_option).
+"""Settings by name, from the library's option table (sb_config_option).
 
-Names, types, defaults, bounds and the refusals of each method are the library's; a keyword is the
-option's name with '_' for '-'."""
+The library owns the names, types, defaults and bounds, and decides which method refuses which
+setting. A keyword is the name of an option with '_' for '-'."""
 from __future__ import annotations
 
 import ctypes
@@ -20,16 +20,16 @@ METHODS: Tuple[str, ...] = tuple(names_of("sb_method_name"))
 
 
 class Option(NamedTuple):
-    """One setting: as a keyword, on the command line, and what it means."""
+    """One setting."""
 
-    keyword: str
-    name: str
+    keyword: str  #: in Python
+    name: str  #: on the command line
     kind: str  # "int", "float", "bool" or "choice"
     choices: Tuple[str, ...]
     default: Any
     minimum: float
     maximum: float
-    methods: Tuple[str, ...]
+    methods: Tuple[str, ...]  #: the methods that accept it
     help: str
 
 
@@ -46,7 +46,7 @@ def _from_text(kind: str, text: str) -> Any:
 
 
 def options() -> List[Option]:
-    """The settings that `draw` and `Decoder` take as keywords, from the library's table."""
+    """Returns the settings that `draw` and `Decoder` take as keywords."""
     found: List[Option] = []
     while True:
         entry = lib.sb_config_option(len(found))
@@ -66,7 +66,7 @@ _OPTIONS: Dict[str, Option] = {option.keyword: option for option in options()}
 
 
 def to_int(value: Any, name: str, low: int, high: int) -> int:
-    """A whole number within bounds: ctypes would cut off what does not fit."""
+    """Returns a whole number within bounds. ctypes would silently cut off larger numbers."""
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
@@ -80,12 +80,12 @@ def to_int(value: Any, name: str, low: int, high: int) -> int:
 
 
 def is_many(value: Any) -> bool:
-    """Whether it can be gone through; an array without an axis is one number."""
+    """Returns whether value holds several items. An array without an axis is one number."""
     return hasattr(value, "__iter__") and getattr(value, "ndim", 1) > 0
 
 
 def to_ints(values: Any, name: str, low: int, high: int) -> List[int]:
-    """A list of whole numbers, from any iterable of them."""
+    """Returns the whole numbers of an iterable as a list."""
     try:
         items = list(values)
     except TypeError:
@@ -94,12 +94,12 @@ def to_ints(values: Any, name: str, low: int, high: int) -> List[int]:
 
 
 def to_seed(seed: Optional[int]) -> int:
-    """The seed given, or one at random below 2^53, which any JSON reader keeps."""
+    """Returns the given seed, or a random one below 2^53, which every JSON reader keeps exactly."""
     return secrets.randbits(53) if seed is None else to_int(seed, "seed", 0, 2**64 - 1)
 
 
 def to_floats(value: Any, name: str) -> List[float]:
-    """One number or a list of them."""
+    """Returns a list of numbers, from one number or from an iterable."""
     try:
         items = list(value) if is_many(value) and not isinstance(value, (str, bytes)) else [value]
         if any(isinstance(item, (str, bytes, bool, np.bool_)) for item in items):
@@ -111,7 +111,7 @@ def to_floats(value: Any, name: str) -> List[float]:
 
 
 def _to_text(option: Option, value: Any) -> str:
-    """As sb_config_set reads it, which complains about what makes no sense."""
+    """Returns the value as text for sb_config_set, which also refuses values of the wrong type."""
     is_flag = isinstance(value, (bool, np.bool_))
     if option.kind == "bool" or is_flag:
         if option.kind == "bool" and is_flag:
@@ -128,7 +128,7 @@ def _to_text(option: Option, value: Any) -> str:
 
 
 class Config:
-    """An sb_config and the memory behind its lists."""
+    """An sb_config, with the memory of its lists."""
 
     def __init__(self, settings: Dict[str, Any]) -> None:
         self.struct = s.sb_config()
@@ -136,30 +136,30 @@ class Config:
         for keyword, value in settings.items():
             option = _OPTIONS.get(keyword)
             if option is None:
-                raise TypeError("unexpected keyword %r: the settings are %s"
+                raise TypeError("unexpected keyword %r; expected one of %s"
                                 % (keyword, ", ".join(_OPTIONS)))
             text = to_c_string(_to_text(option, value), keyword)
             call("sb_config_set", ctypes.byref(self.struct), option.name.encode(), text)
         call("sb_config_check", ctypes.byref(self.struct))
         self._ban: Any = None
         self._stop: Any = None
-        self._told: Dict[str, Any] = {}
+        self._lists: Dict[str, Any] = {}
 
-    def set_ban(self, ids: Sequence[int], told: Sequence[Union[str, int]]) -> None:
-        """Token ids of probability zero, and what a record calls them."""
+    def set_ban(self, ids: Sequence[int], names: Sequence[Union[str, int]]) -> None:
+        """Sets the token ids of probability zero. `names` are their names in records."""
         self._ban = (ctypes.c_int32 * len(ids))(*ids)
         self.struct.ban = self._ban
         self.struct.n_ban = len(ids)
-        if told:
-            self._told["ban"] = list(told)
+        if names:
+            self._lists["ban"] = list(names)
 
-    def set_stop(self, stops: Sequence[bytes], told: Sequence[str]) -> None:
-        """Strings that end a sequence."""
+    def set_stop(self, stops: Sequence[bytes], names: Sequence[str]) -> None:
+        """Sets the strings that end a sequence. `names` are their names in records."""
         self._stop = (ctypes.c_char_p * len(stops))(*stops)
         self.struct.stop = self._stop
         self.struct.n_stop = len(stops)
-        if told:
-            self._told["stop"] = list(told)
+        if names:
+            self._lists["stop"] = list(names)
 
     def get(self, keyword: str) -> Any:
         option = _OPTIONS[keyword]
@@ -167,10 +167,10 @@ class Config:
         call("sb_config_get", ctypes.byref(self.struct), option.name.encode(), text, len(text))
         return _from_text(option.kind, text.value.decode())
 
-    def told(self) -> Dict[str, Any]:
-        """What a record of the command says of the settings: those that are not at their defaults
-        and have no key of their own; the groups and the strength of `diverse` always."""
-        told: Dict[str, Any] = {}
+    def for_record(self) -> Dict[str, Any]:
+        """Returns the settings for a record: those that differ from their defaults and have no key
+        of their own. The groups and the strength of `diverse` are always there."""
+        shown: Dict[str, Any] = {}
         is_diverse = METHODS[self.struct.method] == "diverse"
         for option in _OPTIONS.values():
             if option.keyword in ("method", "k", "temperature", "seed", "kappa"):
@@ -181,13 +181,13 @@ class Config:
                 continue
             if option.keyword == "groups" and value == 0:
                 value = self.struct.k
-            told[option.keyword] = value
-        told.update(self._told)
-        return told
+            shown[option.keyword] = value
+        shown.update(self._lists)
+        return shown
 
 
 def to_list(value: Union[None, Text, Iterable[Any]], what: str) -> List[Any]:
-    """None, one text, or many."""
+    """Returns a list from None, one text, or an iterable."""
     if value is None:
         return []
     if isinstance(value, (str, bytes, bytearray, memoryview)):
@@ -195,4 +195,4 @@ def to_list(value: Union[None, Text, Iterable[Any]], what: str) -> List[Any]:
     try:
         return list(value)
     except TypeError:
-        raise ArgumentError("%s is %r; expected one or a list" % (what, value)) from None
+        raise ArgumentError("%s is %r; expected a text or a list" % (what, value)) from None

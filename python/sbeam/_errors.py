@@ -1,23 +1,23 @@
-"""Exceptions: one class for each status of the library, carrying its text."""
+"""Exceptions: one class for each status of the library. Each carries the library's message."""
 from __future__ import annotations
 
 from typing import Dict, Type
 
 
 class Error(Exception):
-    """What the library refused or could not do. `status` is its short name, such as "format"."""
+    """The base class of all errors of sbeam. `status` is a short name, such as "format"."""
 
     status = "error"
 
 
 class ArgumentError(Error, ValueError):
-    """An argument or a setting that is out of range, of the wrong shape or type, or refused."""
+    """An argument or a setting is out of range, of the wrong shape or type, or refused."""
 
     status = "argument"
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """An allocation failed."""
+    """There was not enough memory."""
 
     status = "memory"
 
@@ -29,19 +29,19 @@ class IOFailure(Error, OSError):
 
 
 class FormatError(Error, ValueError):
-    """A file is not what its format demands."""
+    """A file does not follow its format, or this build of the library cannot read it."""
 
     status = "format"
 
 
 class InputError(Error, ValueError):
-    """An input (prefix, source) or an output that the model cannot take."""
+    """The model cannot read an input (a prefix, a text to translate) or an output."""
 
     status = "input"
 
 
 class ModelError(Error, ArithmeticError):
-    """A model failed, or gave NaN, +inf or a row without mass."""
+    """A model failed, or a row of its scores holds NaN or +inf, or only -inf."""
 
     status = "model"
 
@@ -53,13 +53,13 @@ class LimitError(Error, RuntimeError):
 
 
 class StateError(Error, RuntimeError):
-    """A call out of order: something that is closed, done, failed or in use elsewhere."""
+    """A call came at the wrong time: the object is closed, done, failed or in use elsewhere."""
 
     status = "state"
 
 
 class StoppedError(Error, RuntimeError):
-    """The work was ended from outside."""
+    """The work was interrupted."""
 
     status = "stopped"
 
@@ -79,5 +79,5 @@ BY_STATUS: Dict[int, Type[Error]] = {
 
 
 def make_error(status: int, message: str) -> Error:
-    """The exception of a status of the library."""
+    """Returns the exception for a status of the library."""
     return BY_STATUS.get(status, Error)(message)

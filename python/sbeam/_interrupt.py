@@ -1,12 +1,12 @@
-"""Ctrl-C during long calls.
+"""Ends long calls of the library on Ctrl-C and at the exit of the process.
 
-Python runs signal handlers in the main thread, between its own instructions: a call into C would
-hold them up until it returns. So in the main thread the call is made by a helper thread, and the
-main one waits in a way that a handler can break; what the handler raises ends the work through an
-sb_interrupt, and goes on to the caller once C has returned.
+Ctrl-C. Python runs signal handlers in the main thread, between two instructions of Python. During a
+call into C they would wait until it returns. Therefore the main thread lets a helper thread make
+the call, and waits in a way that a handler can break. An exception of the handler raises the
+sb_interrupt of the call, and passes on to the caller after C has returned.
 
-And the end of the process during such calls: a daemon thread goes on while the libraries beneath it
-are taken down. So at exit its work is ended first, and waited for."""
+Exit. A daemon thread still runs while the process unloads its libraries. Therefore all calls are
+interrupted at exit, and the process waits until they have returned."""
 from __future__ import annotations
 
 import atexit
@@ -20,7 +20,7 @@ from ._library import call, lib
 
 
 class Interrupt:
-    """An sb_interrupt of one call."""
+    """The sb_interrupt of one call."""
 
     def __init__(self) -> None:
         handle = ctypes.c_void_p()
@@ -37,7 +37,7 @@ class Interrupt:
 
 
 class _UnderWay:
-    """The long calls of all threads."""
+    """The long calls that are running now, in all threads."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -49,12 +49,13 @@ _under_way = _UnderWay()
 
 
 def _forget_calls() -> None:
-    """In the child of a fork, which has none of the other threads."""
+    """Runs in the child of a fork, which has none of the other threads."""
     global _under_way
     _under_way = _UnderWay()
 
 
 def _end_calls() -> None:
+    """Runs at exit: interrupts all calls and waits for them."""
     with _under_way.changed:
         _under_way.is_at_exit = True
         for interrupt in _under_way.calls:
@@ -68,15 +69,16 @@ atexit.register(_end_calls)
 
 
 def _stay_if_at_exit(under_way: _UnderWay) -> None:
-    """Only daemon threads are left then, and they end with the process."""
+    """Stops the current thread for good at exit. Only daemon threads are left then, and they end
+    with the process."""
     if under_way.is_at_exit and threading.current_thread() is not threading.main_thread():
         threading.Event().wait()
 
 
 @contextlib.contextmanager
 def long_call(interrupt: Optional[Interrupt] = None) -> Iterator[None]:
-    """Around a call that takes long: the process does not end before it, and raises the interrupt
-    if there is one."""
+    """Surrounds a long call: at exit the process raises its interrupt, if it has one, and waits
+    until it has returned."""
     under_way = _under_way
     _stay_if_at_exit(under_way)
     with under_way.changed:
@@ -91,7 +93,7 @@ def long_call(interrupt: Optional[Interrupt] = None) -> Iterator[None]:
 
 
 def run_interruptibly(work: Callable[[], None], interrupt: Interrupt) -> None:
-    """Runs `work`, which must end soon after the interrupt is raised."""
+    """Runs `work`, which must return soon after the interrupt is raised. Raises its exception."""
     if threading.current_thread() is not threading.main_thread():
         with long_call(interrupt):
             work()
@@ -102,7 +104,7 @@ def run_interruptibly(work: Callable[[], None], interrupt: Interrupt) -> None:
     def run() -> None:
         try:
             work()
-        except BaseException as problem:  # goes on to the caller
+        except BaseException as problem:  # raised below, in the thread of the caller
             problems.append(problem)
         finally:
             done.set()
@@ -115,10 +117,10 @@ def run_interruptibly(work: Callable[[], None], interrupt: Interrupt) -> None:
         while not done.is_set():
             try:
                 interrupt.raise_()
-                if helper.ident is None:  # it never began
+                if helper.ident is None:  # it never started
                     break
                 done.wait()
-            except BaseException:  # pressed again: C must still return first
+            except BaseException:  # Ctrl-C again: C must still return first
                 continue
         raise
     helper.join()

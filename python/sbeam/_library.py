@@ -1,8 +1,8 @@
-"""Finding and loading libsbeam.so, and the prototypes of the functions that are used.
+"""Finds and loads libsbeam.so, and declares the prototypes of the functions in use.
 
-Looked for, in this order: what the environment variable SBEAM_LIBRARY names, the package's own copy
-(put there when it was packaged), and build/libsbeam.so of the source tree that the package lies in.
-ctypes.CDLL gives up the interpreter's lock during each call."""
+The library is the first that exists of: the file that the environment variable SBEAM_LIBRARY names,
+the package's own copy (an installed package has one), and build/libsbeam.so of the source tree
+around the package. ctypes.CDLL releases Python's global lock during each call."""
 from __future__ import annotations
 
 import ctypes
@@ -19,13 +19,16 @@ __version__ = "0.1.0"
 
 PACKAGE = Path(__file__).resolve().parent
 SOURCE_TREE = PACKAGE.parent.parent
+PACKAGED_LIBRARY = PACKAGE / "libsbeam.so"
+BUILT_LIBRARY = SOURCE_TREE / "build" / "libsbeam.so"
+INSTALL_COMMAND = "pip install ./python"
 
 _error_p = POINTER(s.sb_error)
 _config_p = POINTER(s.sb_config)
 _handle = c_void_p
 _handle_p = POINTER(c_void_p)
 
-# name: (what it returns, what it takes)
+# name: (type of the result, types of the arguments)
 PROTOTYPES = {
     "sb_version": (c_char_p, []),
     "sb_cpu": (c_char_p, []),
@@ -95,21 +98,36 @@ PROTOTYPES = {
 
 
 def find_library() -> str:
-    """The path of the library, or an ImportError that says where it was looked for."""
+    """Returns the path of the library. Raises an ImportError with the places that were tried."""
     given = os.environ.get("SBEAM_LIBRARY")
     if given:
         return given
-    places = [PACKAGE / "libsbeam.so", SOURCE_TREE / "build" / "libsbeam.so"]
-    for place in places:
+    for place in (PACKAGED_LIBRARY, BUILT_LIBRARY):
         if place.exists():
             return str(place)
     raise ImportError(
-        "sbeam: there is no libsbeam.so at %s: run scripts/build first, or name the library in the "
-        "environment variable SBEAM_LIBRARY" % " or ".join(map(str, places)))
+        "sbeam: libsbeam.so was found neither at %s nor at %s: run scripts/build first, or name "
+        "the library in the environment variable SBEAM_LIBRARY" % (PACKAGED_LIBRARY, BUILT_LIBRARY))
+
+
+def is_packaged() -> bool:
+    """Returns whether the library in use is the package's own copy."""
+    return find_library() == str(PACKAGED_LIBRARY)
+
+
+def _advise() -> str:
+    """Returns what to do about a library that does not fit."""
+    if os.environ.get("SBEAM_LIBRARY"):
+        return "correct or unset the environment variable SBEAM_LIBRARY"
+    if is_packaged():
+        return ("run scripts/build in the source tree, then install the package again: "
+                + INSTALL_COMMAND)
+    return "run scripts/build"
 
 
 def find_command() -> Optional[str]:
-    """The path of the command: the package's own copy, the source tree's, or one on PATH."""
+    """Returns the path of the command: the package's own copy, the source tree's, or the first on
+    PATH. Returns None if there is none."""
     for place in (PACKAGE / "bin" / "sbeam", SOURCE_TREE / "build" / "sbeam"):
         if os.access(place, os.X_OK):
             return str(place)
@@ -125,20 +143,21 @@ def _load() -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(path)
     except OSError as problem:
-        raise ImportError("sbeam: the library cannot be loaded: %s" % problem) from problem
+        raise ImportError("sbeam: the library cannot be loaded: %s; %s"
+                          % (problem, _advise())) from problem
     try:
         for name, (result, arguments) in PROTOTYPES.items():
             function = getattr(library, name)
             function.restype = result
             function.argtypes = arguments
     except AttributeError:
-        raise ImportError("sbeam: %s has no %s: it is no libsbeam, or older than this package (%s)"
-                          % (path, name, __version__)) from None
+        raise ImportError("sbeam: %s has no %s: it is not libsbeam, or it is older than this "
+                          "package (%s); %s" % (path, name, __version__, _advise())) from None
     found = library.sb_version().decode()
     # Before 1.0 structs may change between minor versions.
     if found.split(".")[:2] != __version__.split(".")[:2]:
-        raise ImportError("sbeam: %s is version %s, and this package is for version %s"
-                          % (path, found, __version__))
+        raise ImportError("sbeam: %s is version %s, but this package is for version %s; %s"
+                          % (path, found, __version__, _advise()))
     return library
 
 
@@ -146,7 +165,7 @@ lib = _load()
 
 
 def call(name: str, *arguments) -> None:
-    """Calls a function whose last argument is an sb_error; raises what it reports."""
+    """Calls a function whose last argument is an sb_error. Raises the error that it reports."""
     error = s.sb_error()
     status = getattr(lib, name)(*arguments, byref(error))
     if status != 0:
@@ -154,7 +173,7 @@ def call(name: str, *arguments) -> None:
 
 
 def names_of(function: str) -> List[str]:
-    """The names that a function gives for 0, 1, ... until it has none."""
+    """Returns the names that a function gives for 0, 1, ... up to the first NULL."""
     names: List[str] = []
     while True:
         name = getattr(lib, function)(len(names))

@@ -1,6 +1,6 @@
-"""The public structs of include/sbeam as ctypes sees them, field by field in the same order.
+"""The public structs of include/sbeam for ctypes, with the same fields in the same order.
 
-tests/test_layout.py compares every size and offset with what the C compiler says."""
+tests/test_layout.py compares every size and offset with those of the C compiler."""
 from __future__ import annotations
 
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_int,
@@ -108,7 +108,7 @@ class sb_result(Structure):
 
 
 class sb_input(Structure):
-    # The text is a pointer, not a c_char_p, which would end at a zero byte.
+    # The text is a plain pointer: a c_char_p would end at a zero byte.
     _fields_ = [("text", c_void_p), ("size", c_size_t), ("stream", c_uint64), ("user", c_void_p)]
 
 

@@ -1,4 +1,4 @@
-"""Text on its way into C and back."""
+"""Converts text to the bytes that C reads, and back."""
 from __future__ import annotations
 
 import codecs
@@ -14,13 +14,13 @@ def _replace_byte(problem: UnicodeError) -> Tuple[str, int]:
     return "\ufffd", problem.start + 1
 
 
-# Each byte that is no UTF-8 becomes U+FFFD, as in the records of the command; Python's own
-# "replace" takes several bytes for one where they begin a character.
+# Each byte that is not UTF-8 becomes U+FFFD, as in the records of the command. Python's own
+# "replace" writes one U+FFFD for several bytes if they begin a character.
 codecs.register_error("sbeam-replace", _replace_byte)
 
 
 def to_bytes(text: Text, what: str) -> bytes:
-    """UTF-8; bytes are taken as they are."""
+    """Returns text as UTF-8, and bytes unchanged. `what` names it in error messages."""
     if isinstance(text, str):
         try:
             return text.encode("utf-8", "surrogateescape")
@@ -32,10 +32,10 @@ def to_bytes(text: Text, what: str) -> bytes:
 
 
 def to_c_string(text: Text, what: str) -> bytes:
-    """The same for what C takes as a terminated string."""
+    """Returns the same for a C function that reads up to a zero byte."""
     data = to_bytes(text, what)
     if b"\0" in data:
-        raise ArgumentError("%s holds a zero byte" % what)
+        raise ArgumentError("%s contains a zero byte" % what)
     return data
 
 

@@ -1,4 +1,4 @@
-"""The search step by step, for hosts that own their model."""
+"""The search step by step, around a model that the host computes."""
 from __future__ import annotations
 
 import contextlib
@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterable, Iterator, List, NamedTuple, Optional
 import numpy as np
 
 from . import _structs as s
-from ._arrays import to_rows
+from ._arrays import count, to_rows
 from ._config import Config, is_many, to_floats, to_int, to_ints, to_list, to_seed
 from ._errors import ArgumentError, Error, LimitError, ModelError, StateError
 from ._library import call, lib
@@ -20,18 +20,19 @@ _MOST_INPUTS = 4096
 
 
 class Rows(NamedTuple):
-    """The rows that are wanted, (n_rows,) int32 each: row i continues row parent[i] of the previous
-    rows with token[i]; -1 and -1 start input[i]."""
+    """The rows that the decoder needs next: three int32 arrays of shape (n_rows,). Row i belongs to
+    input[i]. It continues row parent[i] of the previous rows with token[i]; both are -1 at the
+    start of an input."""
 
     parent: np.ndarray
     token: np.ndarray
     input: np.ndarray
 
 
-def number_jobs(n: int, temperature: Union[float, Iterable[float]],
-                streams: Optional[Iterable[int]], draws: Union[None, int, Iterable[int]]
-                ) -> Tuple[List[float], List[int], List[int]]:
-    """The temperature, the stream and the draw of each of n inputs."""
+def number_inputs(n: int, temperature: Union[float, Iterable[float]],
+                  streams: Optional[Iterable[int]], draws: Union[None, int, Iterable[int]]
+                  ) -> Tuple[List[float], List[int], List[int]]:
+    """Returns the temperatures, the streams and the draws of n inputs."""
     temperatures = to_floats(temperature, "temperature")
     if len(temperatures) == 1:
         temperatures *= n
@@ -40,44 +41,52 @@ def number_jobs(n: int, temperature: Union[float, Iterable[float]],
               else [to_int(0 if draws is None else draws, "draws", 0, 2**64 - 1)] * n)
     for name, given in (("temperature", temperatures), ("streams", numbers), ("draws", rounds)):
         if len(given) != n:
-            raise ArgumentError("%s has %d numbers for %d inputs" % (name, len(given), n))
+            raise ArgumentError("%s has %s for %s%s" % (
+                name, count(len(given), "number"), count(n, "input"),
+                "; for a batch use inputs=%d" % len(given) if n == 1 and len(given) > 1 else ""))
     return temperatures, numbers, rounds
 
 
 class Decoder:
-    """Draws without replacement where the host computes the logits.
+    """Draws k distinct sequences from a model whose logits you compute, step by step.
 
         decoder = sbeam.Decoder(vocab_size, k=5, eos=2, seed=1)
         while not decoder.done:
             parent, token, input = decoder.rows()
-            ... move the model's state by parent, feed it token (-1 at the start) ...
+            ... reorder the model's states by parent, feed it token (-1 at the start) ...
             decoder.advance(logits)                 # (n_rows, vocab_size)
         draw = decoder.result()
 
-    vocab_size   columns of a row
-    k            sequences to draw
-    eos          the token that ends a sequence, or None: they end by max_len or is_leaf
-    temperature  a number, or one for each input
-    seed         the key of all noise; None: random below 2^53. It is in the results
-    inputs       jobs that go on together, each with rows of its own; at most 4096
-    streams, draws   their numbers, on which the noise depends; default 0, 1, ... and 0
-    is_leaf      (row, token) -> bool: whether that child of one of the rows just given is a leaf
+    vocab_size   number of tokens, the columns of the logits
+    k            number of sequences to draw
+    eos          the token that ends a sequence; None: sequences end by max_len or is_leaf
+    method       "sbs" or another of sbeam.METHODS
+    temperature  divides the logits: a number, or one for each input
+    seed         the key of all noise; None: random below 2^53. The result holds it
+    inputs       number of inputs that are decoded together, each with rows of its own; at most 4096
+    streams      the number of each input; default 0, 1, ...
+    draws        the number of the draw: one for all inputs, or one for each; default 0
+    is_leaf      (row, token) -> bool: whether this child of a row just given is a leaf
     is_stop      (tokens) -> bool: whether a sequence ends here because of its text
-    decode       (tokens) -> str: the text of a result's sequences
+    decode       (tokens) -> str: the text of a sequence, for the results
     ban          token ids of probability zero
-    settings     max_len, min_len, top_k, ...: those of sbeam.options()
+    settings     max_len, min_len, top_k, ...: see sbeam.options()
 
-    Logits are NumPy arrays or PyTorch tensors, unnormalised log scores; -inf is a token of
-    probability zero. float32 and float64 are read where they are if the elements of a row lie side
-    by side; float16 and bfloat16 are converted.
+    Seed, stream and draw determine the noise. In a loop that opens a decoder in each step, a fixed
+    seed gives every step the same noise. Pass draws=step, or other streams in each step.
 
-    Where rows are no distribution (NaN, +inf, all -inf), advance raises a ModelError. It concerns
-    the input that they belong to, which is finished by it: result(input) raises it again, `errors`
-    holds it, and the other inputs have moved on as if nothing had happened. Whatever a function of
-    the host raises comes out of advance; after that the decoder can only be closed. An array of
-    another shape or type is refused before anything has changed.
+    Logits are NumPy arrays or PyTorch tensors of unnormalised log-probabilities. -inf is a token of
+    probability zero. float32 and float64 are not copied if the elements of a row are adjacent in
+    memory; float16 and bfloat16 are converted. Graphs are ignored: the log_p of a result is a
+    number, not a tensor. To differentiate, let your model compute log_p again with the same
+    temperature and bans (python/README.md shows how).
 
-    A decoder is used by one thread at a time; a second one gets a StateError."""
+    Errors. advance raises a ModelError if a row is not a distribution (NaN, +inf, all -inf). Only
+    its input has failed: result(input) raises the error again, `errors` holds it, and the other
+    inputs have advanced. advance also raises the exceptions of your own functions; after that you
+    can only close the decoder. Logits of the wrong shape or type are refused and change nothing.
+
+    Only one thread at a time may use a decoder; a second one gets a StateError."""
 
     def __init__(self, vocab_size: int, k: int = 5, *, eos: Optional[int] = None,
                  method: str = "sbs", temperature: Union[float, Iterable[float]] = 1.0,
@@ -91,22 +100,24 @@ class Decoder:
         self._lock = threading.Lock()
         self._handle: Optional[int] = None
         self._is_failed = False
+        self._has_advanced = False
         self._problem: Optional[BaseException] = None
         self._decode = decode
         self._vocab_size = to_int(vocab_size, "vocab_size", 1, 2**31 - 1)
         n = self._n_inputs = to_int(inputs, "inputs", 1, _MOST_INPUTS)
         eos = -1 if eos is None else to_int(eos, "eos", 0, self._vocab_size - 1)
-        temperatures, numbers, rounds = number_jobs(n, temperature, streams, draws)
+        temperatures, numbers, rounds = number_inputs(n, temperature, streams, draws)
         banned = to_ints(to_list(ban, "ban"), "ban", 0, self._vocab_size - 1)
         if "stop" in settings:
-            raise TypeError("unexpected keyword 'stop': a decoder has no text; use is_stop")
-        for x in temperatures:  # C would take 0 for that of the settings
+            raise TypeError("unexpected keyword 'stop': a decoder does not know the text of "
+                            "tokens; use is_stop")
+        for x in temperatures:  # checks each: C would read 0 as "not given"
             Config({"temperature": x})
         config = Config(dict(settings, k=k, method=method, seed=to_seed(seed),
                              temperature=temperatures[0]))
         config.set_ban(banned, banned)
-        self._settings = config.told()
-        # Kept as long as the decoder: C calls them.
+        self._settings = config.for_record()
+        # C calls them as long as the decoder is open: they must not be freed before.
         self._callbacks = (s.LEAF_FN() if is_leaf is None else s.LEAF_FN(self._guard_leaf(is_leaf)),
                            s.STOP_FN() if is_stop is None else s.STOP_FN(self._guard_stop(is_stop)))
         spec = s.sb_decoder_spec(self._vocab_size, eos, s.ROW_FLOAT, n, 0, 0, None,
@@ -125,13 +136,13 @@ class Decoder:
             self.close()
             raise
 
-    # --- functions of the host, called from C ---
+    # --- functions of the host that C calls ---
 
     def _guard_leaf(self, function: Callable[[int, int], bool]) -> Callable[..., bool]:
         def guarded(_user, row, token):
             try:
                 return self._problem is None and bool(function(row, token))
-            except BaseException as problem:  # none may pass through C
+            except BaseException as problem:  # no exception may pass through C
                 self._problem = problem
                 return True
         return guarded
@@ -149,9 +160,9 @@ class Decoder:
 
     @contextlib.contextmanager
     def _catching(self) -> Iterator[None]:
-        """What the handler of a signal raises (Ctrl-C) may come up on the way from C to a function
-        of the host, before its guard: there ctypes can only report it, and it is taken up here.
-        Handlers run in the main thread."""
+        """Keeps the exception of a signal handler (Ctrl-C) that Python runs between C and a guarded
+        function of the host, before its try block. There ctypes only reports the exception to
+        sys.unraisablehook, so this replaces the hook. Other threads run no signal handlers."""
         if (not any(self._callbacks)
                 or threading.current_thread() is not threading.main_thread()):
             yield
@@ -170,24 +181,24 @@ class Decoder:
         finally:
             sys.unraisablehook = report
 
-    # --- its life ---
+    # --- opening and closing ---
 
     @contextlib.contextmanager
     def _use(self) -> Iterator[int]:
         if not self._lock.acquire(blocking=False):
-            raise StateError("the decoder is in use: by another thread, or by the function of the "
-                             "host that calls it")
+            raise StateError("the decoder is in use, by another thread or by the function that "
+                             "it is calling")
         try:
             if self._handle is None:
                 raise StateError("the decoder is closed")
             if self._is_failed:
-                raise StateError("this decoder has failed before; close it")
+                raise StateError("the decoder has failed before; close it and open a new one")
             yield self._handle
         finally:
             self._lock.release()
 
     def close(self) -> None:
-        """Frees the decoder's memory. Results that were taken stay. Closing twice is fine."""
+        """Frees the decoder. Finished results stay. Closing it twice does no harm."""
         if not self._lock.acquire(blocking=False):
             raise StateError("the decoder is in use and cannot be closed")
         try:
@@ -219,12 +230,13 @@ class Decoder:
 
     @property
     def done(self) -> bool:
-        """True when no rows are wanted."""
+        """Whether all inputs have finished."""
         with self._use() as handle:
             return lib.sb_decoder_done(handle)
 
     def rows(self) -> Rows:
-        """The rows that are wanted: (parent, token, input). None of them when it is done."""
+        """Returns the rows that are needed next, as copies: (parent, token, input). They are empty
+        when the decoder is done."""
         with self._use() as handle:
             return self._rows(handle)
 
@@ -237,12 +249,14 @@ class Decoder:
         return Rows(*(np.ctypeslib.as_array(a, (n,)).astype(np.int32, copy=True) for a in lists))
 
     def advance(self, logits: Any) -> None:
-        """Takes the logits of the rows, (n_rows, vocab_size), and moves on."""
+        """Reads the logits of the rows, (n_rows, vocab_size), and takes one step."""
         with self._use() as handle:
             n = lib.sb_decoder_rows(handle, None, None, None)
             if n == 0:
-                raise StateError("no rows are wanted: the decoder is done")
-            rows = to_rows(logits, n, self._vocab_size)
+                raise StateError("the decoder is done and needs no more rows")
+            is_first_of_one = self._n_inputs == 1 and not self._has_advanced
+            rows = to_rows(logits, n, self._vocab_size, is_first_of_one)
+            self._has_advanced = True
             row_type = s.ROW_DOUBLE if rows.dtype == np.float64 else s.ROW_FLOAT
             if row_type != self._row_type:
                 call("sb_decoder_set_row_type", handle, row_type)
@@ -252,7 +266,7 @@ class Decoder:
             try:
                 with self._catching():
                     call("sb_decoder_advance", handle, rows.ctypes.data, stride)
-            except (ModelError, LimitError) as error:  # of single inputs
+            except (ModelError, LimitError) as error:  # only one input has failed
                 failure = error
             except Error:
                 self._is_failed = True
@@ -266,7 +280,7 @@ class Decoder:
             raise failure
 
     def _collect(self, handle: int) -> None:
-        """Takes what has finished."""
+        """Copies the results of the inputs that have finished."""
         while True:
             slot = lib.sb_decoder_finished(handle)
             if slot < 0:
@@ -285,11 +299,11 @@ class Decoder:
 
     @property
     def errors(self) -> List[Optional[Error]]:
-        """For each input what it failed with, or None."""
+        """The error of each input, or None."""
         return [d if isinstance(d, Error) else None for d in self._draws]
 
     def result(self, input: int = 0) -> Draw:
-        """The draw of an input that has finished; raises what it failed with."""
+        """Returns the draw of an input that has finished. Raises the error of one that failed."""
         found = self._draws[to_int(input, "input", 0, self._n_inputs - 1)]
         if found is None:
             raise StateError("input %d has not finished: advance until the decoder is done" % input)
@@ -298,7 +312,7 @@ class Decoder:
         return self._add_text(found)
 
     def results(self) -> List[Draw]:
-        """The draws of all inputs, in their order."""
+        """Returns the draws of all inputs, in order. Raises the first error of an input."""
         return [self.result(i) for i in range(self._n_inputs)]
 
     def _add_text(self, draw: Draw) -> Draw:

@@ -1,4 +1,4 @@
-"""One call: draws from a model file, as the command `sbeam draw` makes them."""
+"""Draws from a model file in one call, like the command `sbeam draw`."""
 from __future__ import annotations
 
 import ctypes
@@ -6,6 +6,7 @@ import os
 from typing import Any, Dict, Iterable, List, Optional, Sequence as Items, Tuple, Union
 
 from . import _structs as s
+from ._arrays import count
 from ._config import Config, to_floats, to_int, to_ints, to_list, to_seed
 from ._errors import ArgumentError
 from ._interrupt import Interrupt, run_interruptibly
@@ -34,22 +35,25 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
         >>> for s in sbeam.draw("models/weather.json", k=3, seed=1)[0]:
         ...     print(s.text, s.log_p)
 
-    model        a model file, an open Model, or None for the default translation model
-    inputs       prefixes to continue or texts to translate: one, or a list. None draws once from
-                 the empty prefix, which models that need an input refuse
-    temperature  divides the model's logits: a number, or a list of them
-    seed         the key of all noise; None: random below 2^53. It is in the results
-    draws        independent draws for each input and temperature
+    model        the path of a model, an open Model, or None for the default translation model
+    inputs       prefixes to continue or texts to translate: one, or a list. None draws from the
+                 empty prefix; models that need an input refuse it
+    temperature  divides the model's logits: a number, or a list of numbers
+    seed         the key of all noise; None: random below 2^53. The results hold it
+    draws        number of independent draws for each input and temperature
     stop         strings that end a sequence; its text is cut before them, its tokens are kept
     ban          tokens of probability zero, by text or by id
-    threads, batch, cache (MB)   how to work; they do not change what is drawn, but for the
-                 rounding of GGUF models
-    streams      the numbers of the inputs, on which their noise depends: a list, or the first of
-                 them; default 0, 1, ...
+    threads, batch, cache (in MB)   change the speed, not the draws, apart from the rounding of
+                 GGUF models
+    streams      the numbers of the inputs: a list, or the first of them; default 0, 1, ...
 
-    The other settings, and which method takes them, are those of `sbeam draw --help`; so are the
-    draws, bit for bit, for the same seed. `pretokenized` and `bpe_marker` belong to a model that is
-    opened here; an open Model has its own.
+    `sbeam draw --help` describes the other settings and the methods that take them. The command
+    makes the same draws for the same seed, bit for bit. `pretokenized` and `bpe_marker` are for a
+    model that is opened here; give those of an open Model to Model().
+
+    Seed, stream and draw determine the noise. In a loop with a fixed seed, each call starts at
+    stream 0 again and has the same noise. To avoid this, continue the numbers of the inputs:
+    streams=n after n inputs.
 
     Returns one Draw for each input, temperature and draw, in this order. Ctrl-C ends the work
     before its next step."""
@@ -62,7 +66,8 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
     plan = _make_plan(temperatures, draws, threads, batch, cache)
     if isinstance(model, Model):
         if pretokenized or bpe_marker is not None:
-            raise ArgumentError("pretokenized and bpe_marker are settings of an open Model itself")
+            raise ArgumentError("pretokenized and bpe_marker cannot change an open Model; give "
+                                "them to Model()")
         return _draw_from(model, inputs, config, plan, ban, stop, streams)
     if not (model is None or isinstance(model, (str, bytes, os.PathLike))):
         raise ArgumentError("model is of type %s; expected a path or a Model"
@@ -87,7 +92,7 @@ def _make_plan(temperatures: Items[float], draws: int, threads: int, batch: int,
 
 def _find_bans(model: Model, ban: Any) -> Tuple[List[int], List[Union[str, int]]]:
     ids: List[int] = []
-    told: List[Union[str, int]] = []
+    names: List[Union[str, int]] = []
     for token in to_list(ban, "ban"):
         if isinstance(token, (str, bytes)):
             found = model.find_token(token)
@@ -96,13 +101,14 @@ def _find_bans(model: Model, ban: Any) -> Tuple[List[int], List[Union[str, int]]
                     own = lib.sb_model_has_own_text(handle)
                 raise ArgumentError("ban: the model has no token '%s'%s" % (
                     to_str(to_bytes(token, "ban")),
-                    "; its tokens are pieces, and a word begins with '\u2581'" if own else ""))
+                    "; its tokens are pieces of words, and the first piece of a word begins with "
+                    "'\u2581'" if own else ""))
             ids.append(found)
         else:
             ids.append(to_int(token, "ban", 0, model.info.vocab_size - 1))
         text = model.token_text(ids[-1])
-        told.append(ids[-1] if text is None else text)
-    return ids, told
+        names.append(ids[-1] if text is None else text)
+    return ids, names
 
 
 def _number_inputs(streams: Any, n: int) -> List[int]:
@@ -117,7 +123,8 @@ def _number_inputs(streams: Any, n: int) -> List[int]:
             raise
     numbers = to_ints(streams, "streams", 0, most)
     if len(numbers) != n:
-        raise ArgumentError("streams has %d numbers for %d inputs" % (len(numbers), n))
+        raise ArgumentError("streams has %s for %s" % (count(len(numbers), "number"),
+                                                       count(n, "input")))
     return numbers
 
 
@@ -129,7 +136,8 @@ def _draw_from(model: Model, inputs: Any, config: Config, plan: s.sb_plan, ban: 
     call("sb_config_check", ctypes.byref(config.struct))
     if inputs is None:
         if model.info.needs_input:
-            raise ArgumentError("a model of kind '%s' needs inputs" % model.info.kind)
+            raise ArgumentError("inputs is None, but a model of kind '%s' needs inputs"
+                                % model.info.kind)
         texts = [b""]
     else:
         texts = [to_bytes(text, "an input") for text in to_list(inputs, "inputs")]
@@ -137,13 +145,13 @@ def _draw_from(model: Model, inputs: Any, config: Config, plan: s.sb_plan, ban: 
 
 
 class _Work:
-    """A call of sb_draw_all: the source of its inputs and the sink of its results."""
+    """One call of sb_draw_all. C asks it for the inputs and hands it the results."""
 
     def __init__(self, model: Model, texts: Items[bytes], streams: Items[int], config: Config,
                  plan: s.sb_plan, stops: Items[bytes]) -> None:
         self.model, self.config, self.plan, self.stops = model, config, plan, stops
         self.texts, self.streams = texts, streams
-        self.settings = config.told()
+        self.settings = config.for_record()
         self.pointers = [ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p) for text in texts]
         self.n_given = 0
         self.draws: List[Draw] = []
@@ -176,7 +184,7 @@ class _Work:
             self.n_given += 1
             input[0] = s.sb_input(self.pointers[i], len(self.texts[i]), self.streams[i], None)
             return 1
-        except BaseException as problem:  # none may pass through C
+        except BaseException as problem:  # no exception may pass through C
             self.problem = problem
             return -1
 
@@ -192,7 +200,7 @@ class _Work:
 
     def _decode(self, tokens: Items[int], has_stop: bool) -> str:
         data = decode_tokens(self.handle, tokens)
-        if has_stop:  # they may overlap: the first is what counts
+        if has_stop:  # stop strings may overlap: the first in the text counts
             places = [data.find(stop) for stop in self.stops]
             data = data[:min((place for place in places if place >= 0), default=len(data))]
         return to_str(data)

@@ -1,4 +1,4 @@
-"""Expectations from a draw."""
+"""Estimates expectations from a draw."""
 from __future__ import annotations
 
 import ctypes
@@ -9,26 +9,27 @@ from typing import Any, Callable, NamedTuple, Optional, Tuple, Union
 import numpy as np
 
 from . import _structs as s
-from ._arrays import to_doubles
+from ._arrays import count, refuse_graph, to_doubles, to_values
 from ._errors import ArgumentError
 from ._library import call, names_of
 from .results import Draw, Sequence
 
 ESTIMATORS: Tuple[str, ...] = tuple(names_of("sb_estimator_name"))
 
-# What a draw is estimated from where the caller does not say.
+# The default estimator of each method.
 _OF_METHOD = {"sbs": "sbs-normalised", "explicit": "sbs-normalised", "sample": "mc",
               "beam": "beam-normalised"}
 
 
 class Estimate(NamedTuple):
-    """An estimate of E[f]. What does not exist is NaN."""
+    """An estimate of the expectation of f, from weights w_i with the sum W. Numbers that do not
+    exist are NaN."""
 
     value: float
-    se: float  #: standard error; none at one sequence unless exhausted, and none for beams
-    ess: float  #: W^2 / sum w_i^2: how even the weights are, and no more
-    mc_equivalent: float  #: Monte Carlo samples of equal variance
-    weight_sum: float  #: W; 1 for mc; the mass found for beams
+    se: float  #: standard error; NaN for beams, and for one sequence unless it is the only one
+    ess: float  #: W^2 / sum w_i^2: says only how even the weights are
+    mc_equivalent: float  #: number of independent samples with the same variance
+    weight_sum: float  #: W; 1 for mc; the probability of all sequences found for beams
     estimator: str
 
 
@@ -38,36 +39,42 @@ def estimate(draw: Union[Draw, Mapping[str, Any]], f: Union[Callable[[Sequence],
 
         sbeam.estimate(draw, lambda s: len(s.tokens))
 
-    draw        a Draw, or a mapping of arrays: "log_p", and "kappa" unless it is given by keyword
-    f           a function of a Sequence, or its values, one for each sequence: numbers, or True
-                and False, whose expectation is a probability
-    estimator   one of ESTIMATORS; by default "sbs-normalised" for sbs and explicit, "mc" for
-                sample, "beam-normalised" for beam. Other methods have none
+    draw        a Draw, or a mapping with the array "log_p", and "kappa" unless given by keyword
+    f           a function of a Sequence, or its values, one for each sequence. A value is a number,
+                or True or False: the estimate is then a probability
+    estimator   one of ESTIMATORS. The default is "sbs-normalised" for the methods sbs and explicit,
+                "mc" for sample, "beam-normalised" for beam; other methods have none
 
-    The formulas are in sbeam/estimate.h, and doc/estimating.md says how far to trust each."""
+    The estimate is a number without a graph, so values that require grad are refused: detach them,
+    or compute the gradient yourself (python/README.md shows how).
+
+    include/sbeam/estimate.h has the formulas; doc/estimating.md says how far to trust each."""
     if isinstance(draw, Draw):
         if estimator is None and draw.method not in _OF_METHOD:
-            raise ArgumentError("there is no estimator for method %s: its draws do not follow the "
-                                "model's law, or have no kappa" % draw.method)
+            raise ArgumentError("there is no estimator for method %s: its draws are biased or have "
+                                "no kappa" % draw.method)
         estimator = estimator or _OF_METHOD[draw.method]
         log_p = np.array([sequence.log_p for sequence in draw], dtype=np.float64)
         kappa = draw.kappa if kappa is None else kappa
         values = [f(sequence) for sequence in draw] if callable(f) else f
     else:
         if callable(f):
-            raise ArgumentError("a function needs a Draw; give its values beside arrays")
+            raise ArgumentError("f is a function, which needs a Draw; for arrays, give its values")
         if not isinstance(draw, Mapping) or "log_p" not in draw:
-            raise ArgumentError("expected a Draw, or a mapping with \"log_p\"")
+            raise ArgumentError("draw is of type %s; expected a Draw, or a mapping with \"log_p\""
+                                % type(draw).__name__)
         estimator = estimator or "sbs-normalised"
+        refuse_graph(draw["log_p"], "log_p")
         log_p = to_doubles(draw["log_p"], "log_p")
         kappa = draw.get("kappa") if kappa is None else kappa
         values = f
     if estimator not in ESTIMATORS:
         raise ArgumentError("estimator is %r; expected one of %s"
                             % (estimator, ", ".join(ESTIMATORS)))
-    f_values = to_doubles(values, "f", kinds="fiub")
+    f_values = to_values(values, "f")
     if len(f_values) != len(log_p):
-        raise ArgumentError("f has %d values for %d sequences" % (len(f_values), len(log_p)))
+        raise ArgumentError("f has %s for %s" % (count(len(f_values), "value"),
+                                                 count(len(log_p), "sequence")))
     if estimator.startswith("sbs") and (kappa is None or math.isnan(kappa)):
         raise ArgumentError("the draw has no kappa, which %s needs: draw with kappa=True"
                             % estimator)

@@ -1,4 +1,4 @@
-"""BLEU as sacreBLEU computes it, and n-gram diversity."""
+"""Scores texts: BLEU with the numbers of sacreBLEU, and n-gram diversity."""
 from __future__ import annotations
 
 import ctypes
@@ -16,22 +16,22 @@ SMOOTHINGS: Tuple[str, ...] = tuple(names_of("sb_smoothing_name"))
 
 
 class Bleu(NamedTuple):
-    """A score and how it came about."""
+    """A BLEU score and its parts."""
 
     score: float  #: 0 to 100
     brevity_penalty: float
     precisions: Tuple[float, ...]  #: of 1- to 4-grams, in percent, smoothed
-    signature: str  #: sacreBLEU's line on how the score was made
+    signature: str  #: the settings, in the form of sacreBLEU's signature
 
 
 class Diversity(NamedTuple):
-    """How many n-grams of a set of texts differ."""
+    """The share of distinct n-grams in a set of texts."""
 
-    d: Tuple[float, ...]  #: unique 1- to 4-grams as a share of all; NaN where there are none
-    mean: float
+    d: Tuple[float, ...]  #: distinct 1- to 4-grams divided by all of them; NaN if there are none
+    mean: float  #: of the elements of d that are not NaN
 
 
-def _place(names: Items[str], name: str, what: str) -> int:
+def _index(names: Items[str], name: str, what: str) -> int:
     if name not in names:
         raise ArgumentError("%s is %r; expected one of %s" % (what, name, ", ".join(names)))
     return names.index(name)
@@ -41,8 +41,8 @@ def _make_config(tokenizer: str, smoothing: str, smooth_value: Optional[float],
                  effective_order: bool) -> s.sb_bleu_config:
     config = s.sb_bleu_config()
     lib.sb_bleu_config_default(ctypes.byref(config))
-    config.tokenizer = _place(TOKENIZERS, tokenizer, "tokenizer")
-    config.smoothing = _place(SMOOTHINGS, smoothing, "smoothing")
+    config.tokenizer = _index(TOKENIZERS, tokenizer, "tokenizer")
+    config.smoothing = _index(SMOOTHINGS, smoothing, "smoothing")
     try:
         config.smooth_value = math.nan if smooth_value is None else float(smooth_value)
     except (TypeError, ValueError, OverflowError):
@@ -53,17 +53,17 @@ def _make_config(tokenizer: str, smoothing: str, smooth_value: Optional[float],
 
 
 def _to_texts(texts: Iterable[Text], what: str) -> Tuple[Any, List[bytes]]:
-    """An array of sb_text, and the memory that it points to."""
+    """Returns an array of sb_text, and the memory that it points to."""
     data = [to_bytes(text, what) for text in texts]
     array = (s.sb_text * max(len(data), 1))()
-    for place, text in zip(array, data):
-        place.data = ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p)
-        place.size = len(text)
+    for entry, text in zip(array, data):
+        entry.data = ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p)
+        entry.size = len(text)
     return array, data
 
 
 class _References:
-    """The references of one segment."""
+    """The references of one segment, in the library's memory."""
 
     def __init__(self, config: s.sb_bleu_config, references: Union[Text, Iterable[Text]]) -> None:
         self.handle = ctypes.c_void_p()
@@ -88,7 +88,8 @@ def _to_bleu(bleu: s.sb_bleu, config: s.sb_bleu_config, n_references: int) -> Bl
 def sentence_bleu(hypothesis: Text, references: Union[Text, Iterable[Text]], *,
                   tokenizer: str = "13a", smoothing: str = "exp",
                   smooth_value: Optional[float] = None) -> Bleu:
-    """BLEU of one text against one reference or several, effective order on as in sacreBLEU."""
+    """Returns the BLEU of one text against one reference or several. Effective order is on, as in
+    sacreBLEU: orders that are longer than the text do not count."""
     config = _make_config(tokenizer, smoothing, smooth_value, True)
     data = to_bytes(hypothesis, "the hypothesis")
     bleu = s.sb_bleu()
@@ -100,13 +101,14 @@ def sentence_bleu(hypothesis: Text, references: Union[Text, Iterable[Text]], *,
 def corpus_bleu(hypotheses: Iterable[Text], references: Iterable[Union[Text, Iterable[Text]]], *,
                 tokenizer: str = "13a", smoothing: str = "exp",
                 smooth_value: Optional[float] = None, effective_order: bool = False) -> Bleu:
-    """BLEU of a corpus: references[i] is the reference of hypotheses[i], or a list of several."""
+    """Returns the BLEU of a corpus. references[i] is the reference of hypotheses[i], or a list of
+    several."""
     config = _make_config(tokenizer, smoothing, smooth_value, effective_order)
     texts = to_list(hypotheses, "hypotheses")
     segments = to_list(references, "references")
     if len(texts) != len(segments) or not texts:
-        raise ArgumentError("%d hypotheses for %d references; expected one or more of each"
-                            % (len(texts), len(segments)))
+        raise ArgumentError("there are %d hypotheses and %d references; expected the same number, "
+                            "at least one" % (len(texts), len(segments)))
     total, counts, bleu = s.sb_bleu_counts(), s.sb_bleu_counts(), s.sb_bleu()
     numbers = set()
     for text, of_segment in zip(texts, segments):
@@ -120,9 +122,9 @@ def corpus_bleu(hypotheses: Iterable[Text], references: Iterable[Union[Text, Ite
 
 
 def ngram_diversity(texts: Iterable[Text], *, tokenizer: str = "13a") -> Diversity:
-    """The share of unique n-grams among all n-grams of a set of texts."""
+    """Returns the share of distinct n-grams among all n-grams of a set of texts."""
     array, data = _to_texts(to_list(texts, "texts"), "a text")
     found = s.sb_diversity()
-    call("sb_diversity_compute", _place(TOKENIZERS, tokenizer, "tokenizer"), array, len(data),
+    call("sb_diversity_compute", _index(TOKENIZERS, tokenizer, "tokenizer"), array, len(data),
          ctypes.byref(found))
     return Diversity(tuple(found.d), found.mean)

@@ -1,4 +1,4 @@
-"""Models that the library reads from files."""
+"""Models in files."""
 from __future__ import annotations
 
 import contextlib
@@ -12,9 +12,10 @@ import numpy as np
 
 from . import _structs as s
 from ._config import to_ints
-from ._errors import ArgumentError, InputError, IOFailure, StateError
+from ._errors import ArgumentError, FormatError, InputError, IOFailure, StateError
 from ._interrupt import long_call
-from ._library import PACKAGE, SOURCE_TREE, call, find_command, lib
+from ._library import (INSTALL_COMMAND, PACKAGE, SOURCE_TREE, call, find_command, is_packaged,
+                       lib)
 from ._text import Text, to_bytes, to_c_string, to_str
 
 DEFAULT_MODEL = "enfr-everyday.safetensors"
@@ -23,50 +24,55 @@ Path_ = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 
 class ModelInfo(NamedTuple):
-    """What a model is."""
+    """The properties of a model."""
 
     kind: str  #: "tree", "chain", "arpa", ...
-    vocab_size: int  #: columns of a row
-    eos: Optional[int]  #: the token that ends a sequence, None where there is none
-    needs_input: bool  #: without an input there is nothing to do (translation)
-    max_rows: Optional[int]  #: most rows alive at once, None for no limit
-    max_len: Optional[int]  #: longest sequence, in steps; None for no limit
+    vocab_size: int  #: number of tokens, the columns of a row
+    eos: Optional[int]  #: the token that ends a sequence, or None
+    needs_input: bool  #: whether it draws only with an input, such as a text to translate
+    max_rows: Optional[int]  #: maximum number of live rows; None: no limit
+    max_len: Optional[int]  #: maximum length of a sequence in tokens; None: no limit
 
 
 class Score(NamedTuple):
     """The log-probability of an output under the model itself: temperature 1, nothing masked."""
 
     log_p: float
-    token_log_p: np.ndarray  #: (tokens and, where it was appended, the end token)
+    token_log_p: np.ndarray  #: one for each token, and one for the end token if it was appended
     tokens: Tuple[int, ...]  #: without the end token
 
 
 def find_default_model() -> str:
-    """The path that the command takes without -m: $SBEAM_MODEL, else the English-French model that
-    comes with sbeam."""
+    """Returns the path that the command uses without -m: the environment variable SBEAM_MODEL, or
+    the English-French model that comes with sbeam."""
     given = os.environ.get("SBEAM_MODEL")
     if given:
         return given
     folders = [PACKAGE / "models", SOURCE_TREE / "models"]
     command = find_command()
     if command is not None:
-        beside = Path(command).resolve().parent
-        folders += [beside, beside / "models", beside.parent / "models",
-                    beside.parent / "share" / "sbeam"]
+        folder = Path(command).resolve().parent
+        folders += [folder, folder / "models", folder.parent / "models",
+                    folder.parent / "share" / "sbeam"]
     folders += [Path("/usr/local/share/sbeam"), Path("/usr/share/sbeam")]
     for folder in folders:
         if (folder / DEFAULT_MODEL).exists():
             return str(folder / DEFAULT_MODEL)
-    raise IOFailure("no model was given (or named by the environment variable SBEAM_MODEL), and "
-                    "the default one, %s, is not in %s"
+    raise IOFailure("the default model %s was not found in %s: give the path of a model, or name "
+                    "one in the environment variable SBEAM_MODEL"
                     % (DEFAULT_MODEL, " or ".join(map(str, dict.fromkeys(folders)))))
 
 
 class Model:
-    """A model file: a tree or a chain in JSON, an ARPA n-gram model, a translation model, GGUF.
+    """An open model file: a tree or a chain in JSON, an ARPA n-gram model, a translation model or a
+    GGUF language model.
 
-    It may be shared by threads. Closing it while another thread draws from it is fine: the memory
-    is freed when that ends; every later use is a StateError."""
+    path          the file; None opens the default translation model
+    pretokenized  whether inputs and outputs are tokens separated by spaces
+    bpe_marker    the mark at the end of a piece that the next piece continues, such as "@@"
+
+    Threads may share a model. You may close it while another thread draws from it: its memory is
+    freed when that draw ends. Every use after close raises a StateError."""
 
     def __init__(self, path: Optional[Path_] = None, pretokenized: bool = False,
                  bpe_marker: Optional[str] = None) -> None:
@@ -76,11 +82,17 @@ class Model:
         self._is_closed = True
         name = os.fsencode(find_default_model() if path is None else path)
         if not name:
-            raise ArgumentError("the name of the model's file is empty")
+            raise ArgumentError("the path of the model is empty")
         handle = ctypes.c_void_p()
         data = to_c_string(name, "the path")
-        with long_call():
-            call("sb_model_open", ctypes.byref(handle), data)
+        try:
+            with long_call():
+                call("sb_model_open", ctypes.byref(handle), data)
+        except FormatError as error:
+            if "scripts/setup --with llama" in str(error) and is_packaged():
+                raise FormatError("%s, and install the package again: %s"
+                                  % (error, INSTALL_COMMAND)) from None
+            raise
         self._handle = handle.value
         self._is_closed = False
         self._path, self._options = os.fsdecode(name), (bool(pretokenized), bpe_marker)
@@ -88,7 +100,7 @@ class Model:
             if bpe_marker is not None:
                 marker = to_c_string(bpe_marker, "bpe_marker")
                 if not marker:
-                    raise ArgumentError("bpe_marker is empty")
+                    raise ArgumentError("bpe_marker is empty; expected a mark such as '@@'")
                 call("sb_model_set_marker", handle, marker)
             call("sb_model_set_pretokenized", handle, bool(pretokenized))
         except BaseException:
@@ -99,10 +111,10 @@ class Model:
                                info.eos if info.eos >= 0 else None, info.needs_input,
                                info.max_rows or None, info.max_len or None)
 
-    # --- its life ---
+    # --- opening and closing ---
 
     def close(self) -> None:
-        """Frees the model, at the latest when its last use ends. Closing twice is fine."""
+        """Frees the model when its last use has ended. Closing it twice does no harm."""
         with self._lock:
             self._is_closed = True
         self._free_if_idle()
@@ -117,7 +129,7 @@ class Model:
 
     @contextlib.contextmanager
     def _use(self) -> Iterator[int]:
-        """The handle, which stays valid within."""
+        """Yields the handle, which stays valid inside the with block."""
         with self._lock:
             if self._is_closed or self._handle is None:
                 raise StateError("the model is closed")
@@ -145,13 +157,13 @@ class Model:
             self.close()
 
     def __reduce__(self):
-        return type(self), (self._path,) + self._options  # opened anew where it is unpickled
+        return type(self), (self._path,) + self._options  # unpickling opens the file again
 
     def __repr__(self) -> str:
         return "<sbeam.Model %r, %s%s>" % (self._path, self._info.kind,
                                            ", closed" if self._is_closed else "")
 
-    # --- what it is ---
+    # --- properties ---
 
     @property
     def path(self) -> str:
@@ -162,7 +174,7 @@ class Model:
         return self._info
 
     def describe(self) -> Dict[str, str]:
-        """What is worth knowing about it, in words: what `sbeam info` prints."""
+        """Returns the facts that `sbeam info` prints, by name."""
         facts: Dict[str, str] = {}
 
         @s.DESCRIBE_FN
@@ -176,7 +188,8 @@ class Model:
     # --- text ---
 
     def encode(self, text: Text) -> Tuple[int, ...]:
-        """The ids of an output's text. A word that the model does not know is an InputError."""
+        """Returns the token ids of an output. Raises an InputError if the model has no token for a
+        word."""
         data = to_bytes(text, "text")
         tokens = ctypes.POINTER(ctypes.c_int32)()
         n = ctypes.c_int32()
@@ -188,7 +201,7 @@ class Model:
             lib.sb_free(tokens)
 
     def decode(self, tokens: Items[int]) -> str:
-        """The text of an output."""
+        """Returns the text of the tokens of an output."""
         return to_str(self._decode(self._check_tokens(tokens)))
 
     def _decode(self, tokens: Items[int]) -> bytes:
@@ -196,14 +209,14 @@ class Model:
             return decode_tokens(handle, tokens)
 
     def token_text(self, token: int) -> Optional[str]:
-        """The text of one token, None where the model has none for it."""
+        """Returns the text of one token, or None if it has no text."""
         [token] = self._check_tokens([token])
         with self._use() as handle:
             text = lib.sb_model_token_text(handle, token)
             return None if text is None else to_str(text)
 
     def find_token(self, text: Text) -> Optional[int]:
-        """The id of a token's text, or None."""
+        """Returns the id of the token with this text, or None."""
         data = to_bytes(text, "text")
         with self._use() as handle:
             token = lib.sb_model_find_token(handle, data, len(data))
@@ -213,22 +226,25 @@ class Model:
         ids = to_ints(tokens, "tokens", 0, 2**31 - 1)
         for token in ids:
             if token >= self._info.vocab_size:
-                raise InputError("token %d is not below %d" % (token, self._info.vocab_size))
+                raise InputError("token %d is not in the vocabulary; expected 0 to %d"
+                                 % (token, self._info.vocab_size - 1))
         return ids
 
     # --- scores ---
 
     def score(self, input: Optional[Text], output: Union[Text, Items[int]], *, eos: bool = True,
               max_len: Optional[int] = None) -> Score:
-        """The log-probability of an output, text or tokens, after an input (None: the empty one).
+        """Returns the log-probability of an output (text or tokens) after an input (None: empty).
 
-        It is scored as a whole sequence: the end token is appended, where the model has one, unless
-        `eos` is False or the output is as long as `max_len` or the model allow."""
+        The output counts as a whole sequence: if the model has an end token, it is appended. It is
+        not appended if `eos` is False, or if the output has already the length `max_len` or the
+        model's own maximum."""
         ids = (self._check_tokens(self.encode(output)) if isinstance(output, (str, bytes))
                else self._check_tokens(output))
         info = self._info
         if max_len is not None and len(ids) > max_len:
-            raise InputError("the output has %d tokens, more than max_len" % len(ids))
+            raise InputError("the output has %d tokens; expected at most max_len, %d"
+                             % (len(ids), max_len))
         scored = list(ids)
         if eos and info.eos is not None and len(ids) not in (max_len, info.max_len):
             scored.append(info.eos)
@@ -236,18 +252,19 @@ class Model:
         log_p = (ctypes.c_double * max(n, 1))()
         data = None if input is None else to_bytes(input, "input")
         if data is None and info.needs_input:
-            raise ArgumentError("a model of kind '%s' needs an input" % info.kind)
+            raise ArgumentError("input is None, but a model of kind '%s' needs an input"
+                                % info.kind)
         with self._use() as handle, long_call():
             call("sb_score", handle, data, 0 if data is None else len(data),
                  (ctypes.c_int32 * max(n, 1))(*scored), n, log_p)
         total = 0.0
-        for x in log_p[:n]:  # in this order, as the command adds them up
+        for x in log_p[:n]:  # in the order in which the command adds, for equal bits
             total += x
         return Score(total, np.array(log_p[:n], dtype=np.float64), tuple(ids))
 
 
 def decode_tokens(handle: int, tokens: Items[int]) -> bytes:
-    """The text of tokens that the model gave."""
+    """Returns the text of tokens that come from the model itself."""
     text = ctypes.c_void_p()
     n = len(tokens)
     call("sb_model_decode", handle, (ctypes.c_int32 * max(n, 1))(*tokens), n, ctypes.byref(text))

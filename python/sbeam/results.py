@@ -1,4 +1,4 @@
-"""What a draw returns."""
+"""The results of a draw."""
 from __future__ import annotations
 
 import math
@@ -11,23 +11,24 @@ from . import _structs as s
 from ._config import METHODS
 from ._library import lib
 
-# Including "none" of a prefix that still grows, which no result holds.
+# The first is "none", of a prefix that is not finished; no result holds it.
 _ENDS = [lib.sb_end_name(i).decode() for i in range(5)]
 
 
 class Sequence(NamedTuple):
-    """One sequence. Numbers that a method does not have are NaN; all logs are natural."""
+    """One sequence and its numbers. All logarithms are natural. A number that the method does not
+    have is NaN. They are plain numbers: log_p is not a tensor and has no graph."""
 
-    text: Optional[str]  #: cut before a stop string; None where there is no text
-    tokens: Tuple[int, ...]  #: the model's ids, without the end token
-    log_p: float  #: under the distribution drawn from: tempered, masked
-    log_p_model: float  #: under the model itself: temperature 1, unmasked
-    g: float  #: the perturbed log-probability, by which samples are ordered
-    log_weight: float  #: log p / q, the importance weight at the threshold kappa
-    end: str  #: "eos", "max-len", "leaf" or "stop"
+    text: Optional[str]  #: cut before a stop string; None if nothing decodes the tokens
+    tokens: Tuple[int, ...]  #: token ids, without the end token
+    log_p: float  #: log-probability in the distribution drawn from: with temperature and bans
+    log_p_model: float  #: log-probability in the model itself: temperature 1, nothing banned
+    g: float  #: log_p plus noise; a draw lists its sequences by falling g
+    log_weight: float  #: log(p / q), where q is the probability that g exceeds kappa
+    end: str  #: why it ends: "eos", "max-len", "leaf" or "stop"
 
     def to_dict(self) -> Dict[str, Any]:
-        """As in a JSON record of the command: what is not finite is None."""
+        """Returns the sequence as in the command's JSON. Numbers that are not finite are None."""
         return {"text": self.text, "tokens": list(self.tokens), "log_p": _or_none(self.log_p),
                 "log_p_model": _or_none(self.log_p_model), "g": _or_none(self.g),
                 "log_weight": _or_none(self.log_weight), "end": self.end}
@@ -35,30 +36,31 @@ class Sequence(NamedTuple):
 
 @dataclass(frozen=True)
 class Draw:
-    """One draw: what a JSON record of the command holds, under the same names.
+    """One draw: k sequences and their threshold. The names are those of the command's JSON record.
 
-    It is also a sequence of its sequences: `for s in draw`, `draw[0]`, `len(draw)`. For pandas:
+    You can iterate over its sequences, index and count them: `for s in draw`, `draw[0]`,
+    `len(draw)`. For pandas:
 
         pandas.DataFrame(draw.arrays())         one row per sequence
         pandas.DataFrame(draw.sequences)        the same
         pandas.DataFrame([d.to_dict() for d in draws])     one row per draw
     """
 
-    stream: int
-    draw: int
-    input: Optional[str]  #: None where a host owns the model
+    stream: int  #: the number of the input
+    draw: int  #: the number of the draw; seed, stream and draw determine the noise
+    input: Optional[str]  #: None if the host computes the model
     method: str
-    k: int  #: sequences asked for
+    k: int  #: number of sequences asked for
     temperature: float
-    settings: Dict[str, Any]  #: those that are not at their defaults
+    settings: Dict[str, Any]  #: the settings that differ from their defaults
     seed: int
-    kappa: float  #: the threshold: -inf when exhausted, NaN where the method has none
-    exhausted: bool  #: every sequence of the model is here
-    log_p_draw: float  #: of this ordered sample, or NaN
-    model_rows: int  #: rows that the model evaluated
-    complete: bool  #: reject: k distinct ones were found; else True
-    samples: int  #: reject: samples drawn
-    sampled_rows: int  #: reject: the rows that they would cost without sharing prefixes
+    kappa: float  #: threshold, the g of the next sequence; -inf if exhausted, NaN if not computed
+    exhausted: bool  #: whether these are all sequences of the model
+    log_p_draw: float  #: log-probability of these sequences in this order, or NaN
+    model_rows: int  #: number of rows that the model computed
+    complete: bool  #: method reject: whether it found k distinct sequences; otherwise True
+    samples: int  #: method reject: number of samples drawn
+    sampled_rows: int  #: method reject: number of rows if samples shared no prefixes
     sequences: Tuple[Sequence, ...] = field(default=())
 
     def __len__(self) -> int:
@@ -67,18 +69,18 @@ class Draw:
     def __iter__(self) -> Iterator[Sequence]:
         return iter(self.sequences)
 
-    def __getitem__(self, place):
-        return self.sequences[place]
+    def __getitem__(self, index):
+        return self.sequences[index]
 
     def arrays(self) -> Dict[str, np.ndarray]:
-        """The sequences by column, one element each: the numbers as float64, `text`, `tokens` (as
-        tuples) and `end` as objects."""
+        """Returns the sequences as columns, with one element per sequence: numbers as float64;
+        `text`, `tokens` (tuples) and `end` as objects."""
         columns: Dict[str, np.ndarray] = {}
         for name in Sequence._fields:
             values = [getattr(sequence, name) for sequence in self.sequences]
             if name in ("text", "tokens", "end"):
                 column = np.empty(len(values), dtype=object)
-                for i, value in enumerate(values):  # NumPy would make a matrix of tuples
+                for i, value in enumerate(values):  # np.array would turn tuples into a matrix
                     column[i] = value
             else:
                 column = np.array(values, dtype=np.float64)
@@ -86,7 +88,7 @@ class Draw:
         return columns
 
     def to_dict(self) -> Dict[str, Any]:
-        """What `json.loads` makes of the command's record of this draw."""
+        """Returns the command's JSON record of this draw, as `json.loads` reads it."""
         record: Dict[str, Any] = {
             "stream": self.stream, "draw": self.draw, "input": self.input, "method": self.method,
             "k": self.k, "temperature": self.temperature}
@@ -106,8 +108,8 @@ def _or_none(x: float) -> Optional[float]:
 
 def make_draw(result: s.sb_result, input: Optional[str], settings: Dict[str, Any],
               decode: Optional[Callable[[Tuple[int, ...], bool], str]]) -> Draw:
-    """Copies a result out of C. `decode` gives the text of tokens, told whether a stop string ended
-    them."""
+    """Returns a copy of a result of C. `decode` returns the text of tokens; its second argument
+    says whether a stop string ended them."""
     sequences: List[Sequence] = []
     for i in range(result.n_sequences):
         c = result.sequences[i]

@@ -1,4 +1,4 @@
-"""One call around a Python function that computes logits."""
+"""Draws from a Python function that computes logits, in one call."""
 from __future__ import annotations
 
 import copy
@@ -7,10 +7,10 @@ from typing import Any, Callable, Iterable, List, Optional, Tuple, Union
 
 import numpy as np
 
-from ._arrays import is_tensor, to_numpy
+from ._arrays import advise_inputs, count, is_tensor, to_numpy
 from ._config import is_many, to_int, to_ints, to_seed
 from ._errors import ArgumentError
-from .decoder import Decoder, number_jobs
+from .decoder import Decoder, number_inputs
 from .results import Draw
 
 StepFunction = Callable[[Any, Any], Tuple[Any, Any]]
@@ -32,28 +32,35 @@ def sample_without_replacement(
             ...
             return logits, states           # (n, vocab_size) and (n, ...)
 
-    The states are arrays or tensors whose first axis is the row, or tuples, lists, dictionaries or
-    named tuples of such, nested as you like; None where there are none. Between two calls they are
-    put in order for you: the rows of a call continue rows of the one before, some of them several
-    times, some not at all.
+    The states are arrays or tensors whose first axis is the row. They may be nested in tuples,
+    named tuples, lists and dictionaries; a model without states uses None. Between two calls sbeam
+    puts them in order for you: several rows of the next call may continue a row, or none.
 
-    init_state   has a first axis of 1, or of `inputs` for a batch of that many
-    start_token  the tokens of the first call: a number, or one for each input. By default `eos`,
-                 which is what many models begin with, or 0 where there is none
-    vocab_size   columns of the logits; by default those of the first call
+    init_state   the states of the first call: 1 row, or `inputs` rows for a batch
+    inputs       number of inputs that are decoded together; None: one
+    start_token  the tokens of the first call: a number, or one for each input. The default is
+                 `eos`, which starts many models, or 0 if there is no `eos`
+    vocab_size   number of columns of the logits; by default that of the first call
 
-    The tokens are int64: a tensor on the device of the states where these hold a tensor, else a
-    NumPy array. The other keywords, and what is refused, are those of Decoder. Returns a Draw,
-    or, with `inputs`, a list of them. What step_fn raises comes through as it is."""
+    The tokens are int64: a tensor on the device of the states if these hold a tensor, otherwise a
+    NumPy array. The other keywords and the errors are those of Decoder. Exceptions of step_fn pass
+    through unchanged. Returns a Draw, or a list of them if `inputs` is given.
+
+    Seed, stream and draw determine the noise. In a loop with a fixed seed, pass draws=step, or
+    every step has the same noise.
+
+    The log_p of a sequence is a number, not a tensor with a graph, so call this function under
+    torch.no_grad(). To differentiate, let your model compute log_p again from the tokens, with the
+    same temperature and bans (python/README.md shows how)."""
     n = 1 if inputs is None else to_int(inputs, "inputs", 1, 4096)
     starts = _start_tokens(start_token, eos, n)
-    _check_rows(init_state, n, "init_state")
+    _check_rows(init_state, n, "init_state", is_one=inputs is None)
     common = dict(settings, k=k, eos=eos, max_len=max_len, method=method, seed=to_seed(seed),
                   is_leaf=is_leaf, is_stop=is_stop, decode=decode, ban=ban)
-    temperatures, numbers, rounds = number_jobs(n, temperature, streams, draws)
+    temperatures, numbers, rounds = number_inputs(n, temperature, streams, draws)
     if method == "reject" and n > 1:
-        # It begins anew after each round of samples, an input here and another there: one at a time
-        # they stay in step, so that the rows of a call have states of one length.
+        # This method starts again after each round of samples, and inputs do so at different times.
+        # One input at a time, all rows of a call have the same length, and so have their states.
         found = [_run(step_fn, _reorder(init_state, np.array([i])), starts[i:i + 1], vocab_size,
                       dict(common, streams=[numbers[i]], temperature=temperatures[i],
                            draws=rounds[i]))[0] for i in range(n)]
@@ -72,7 +79,9 @@ def _start_tokens(start: Any, eos: Optional[int], n: int) -> np.ndarray:
     else:
         tokens = [to_int(start, "start_token", -2**31, 2**31 - 1)] * n
     if len(tokens) != n:
-        raise ArgumentError("start_token has %d tokens for %d inputs" % (len(tokens), n))
+        raise ArgumentError("start_token has %s for %s%s" % (
+            count(len(tokens), "token"), count(n, "input"),
+            "; for a batch use inputs=%d" % len(tokens) if n == 1 and len(tokens) > 1 else ""))
     return np.array(tokens, dtype=np.int64)
 
 
@@ -89,7 +98,7 @@ def _run(step_fn: StepFunction, init_state: Any, starts: np.ndarray, vocab_size:
         decoder.advance(logits)
         while not decoder.done:
             parent, token, input = decoder.rows()
-            if parent[0] < 0:  # reject begins anew
+            if parent[0] < 0:  # method reject starts again
                 logits, states = _step(step_fn, init_state, starts)
             else:
                 logits, states = _step(step_fn, _reorder(states, parent), token.astype(np.int64))
@@ -100,11 +109,11 @@ def _run(step_fn: StepFunction, init_state: Any, starts: np.ndarray, vocab_size:
 def _step(step_fn: StepFunction, states: Any, tokens: np.ndarray) -> Tuple[Any, Any]:
     tensor = _find_tensor(states)
     if tensor is not None:
-        # The host has imported it, or there would be no tensor.
+        # PyTorch is imported already, because there is a tensor.
         tokens = sys.modules["torch"].as_tensor(tokens, device=tensor.device)
     answer = step_fn(states, tokens)
     if not isinstance(answer, (tuple, list)) or len(answer) != 2:
-        raise ArgumentError("step_fn returned %s; expected (logits, states)"
+        raise ArgumentError("step_fn returned an object of type %s; expected (logits, states)"
                             % type(answer).__name__)
     _check_rows(answer[1], len(tokens), "the states of step_fn")
     return answer[0], answer[1]
@@ -132,26 +141,30 @@ def _find_tensor(nest: Any) -> Any:
     return None
 
 
-def _check_rows(nest: Any, n: int, what: str) -> None:
+def _check_rows(nest: Any, n: int, what: str, is_one: bool = False) -> None:
+    """Raises an ArgumentError unless every array has n rows. `is_one`: the caller did not say how
+    many inputs there are, and may have forgotten to."""
     children = _children(nest)
     for child in children or []:
-        _check_rows(child, n, what)
+        _check_rows(child, n, what, is_one)
     if children is not None or nest is None:
         return
     if not _is_array(nest):
-        raise ArgumentError("%s holds a %s; expected arrays or tensors, nested in tuples, lists or "
-                            "dictionaries" % (what, type(nest).__name__))
+        raise ArgumentError("%s holds a %s; expected None, or arrays or tensors, which may be "
+                            "nested in tuples, lists and dictionaries"
+                            % (what, type(nest).__name__))
     if len(nest.shape) == 0 or nest.shape[0] != n:
-        raise ArgumentError("%s: an array has the shape %s; expected %d rows"
-                            % (what, tuple(nest.shape), n))
+        raise ArgumentError("%s: an array has the shape %s; expected %s%s"
+                            % (what, tuple(nest.shape), count(n, "row"),
+                               advise_inputs(nest.shape) if is_one else ""))
 
 
 def _reorder(nest: Any, parent: np.ndarray) -> Any:
-    """The rows `parent` of every array of a nest."""
+    """Returns the rows `parent` of every array, nested like before."""
     if nest is None:
         return None
     if isinstance(nest, dict):
-        moved = copy.copy(nest)  # of its own class, whatever that is made from
+        moved = copy.copy(nest)  # keeps the class
         for key, value in nest.items():
             moved[key] = _reorder(value, parent)
         return moved

@@ -1,4 +1,4 @@
-"""Weighted sampling without replacement from a flat list."""
+"""Weighted sampling without replacement from a list."""
 from __future__ import annotations
 
 import ctypes
@@ -13,22 +13,25 @@ from ._library import call, lib
 
 
 class TopK(NamedTuple):
-    """A sample in the order drawn: (n,) arrays, n at most k."""
+    """The drawn items, in the order drawn: arrays of shape (n,), where n is at most k."""
 
-    indices: np.ndarray  #: int64, places in the list
-    g: np.ndarray  #: log_p plus Gumbel noise: items are ordered by it
+    indices: np.ndarray  #: int64, positions in the list
+    g: np.ndarray  #: log_p plus Gumbel noise; falls along the list
     log_p: np.ndarray  #: log of the item's share of the total weight
-    log_weight: np.ndarray  #: log p / q at the threshold kappa
-    kappa: float  #: the threshold: -inf when every item with weight is here
+    log_weight: np.ndarray  #: log(p / q), where q is the probability that g exceeds kappa
+    kappa: float  #: threshold, the g of the next item; -inf if all items with weight are here
     seed: int
 
 
 def gumbel_topk(log_weights: Any, k: int, seed: Optional[int] = None) -> TopK:
-    """Draws k items of a list by their log-weights, without replacement.
+    """Draws k distinct items of a list by their log-weights.
 
-    The first is item i with probability proportional to its weight, the second likewise among the
-    rest, and so on. -inf is a weight of zero: never drawn. The same seed gives the lines that
-    `sbeam shuf` draws. sum(exp(log_weight) * f[indices]) estimates the sum of p f without bias."""
+    The first item is drawn with probabilities proportional to the weights, the second likewise from
+    the rest, and so on. An item of log-weight -inf is never drawn. `sbeam shuf` draws the same
+    items for the same seed. sum(exp(log_weight) * f[indices]) is an unbiased estimate of the sum
+    of p f.
+
+    In a loop, use a new seed for each call: the same seed gives the same noise."""
     weights = to_doubles(log_weights, "log_weights")
     k = to_int(k, "k", 1, 2**31 - 2)
     seed = to_seed(seed)

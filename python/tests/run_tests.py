@@ -1,6 +1,7 @@
 """Runs the tests and prints lines that can be counted: see python/tests/run."""
 import sys
 import unittest
+import warnings
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -8,7 +9,7 @@ SLOW = ("test_examples", "test_install", "test_interrupt", "test_law", "test_rea
 
 
 class Counting(unittest.TestResult):
-    """A line per test."""
+    """Prints one line per test."""
 
     def __init__(self):
         super().__init__()
@@ -52,6 +53,8 @@ def main(arguments):
             names = [name for name in names if name not in SLOW]
     sys.path.insert(0, str(HERE))
     sys.dont_write_bytecode = True
+    # A warning about the package or its tests is a failure; other modules may warn.
+    warnings.filterwarnings("error", module="sbeam|test_|toys|support")
     result = Counting()
     unittest.defaultTestLoader.loadTestsFromNames(names).run(result)
     print("%d passed, %d failed, %d skipped" % (result.n_passed, result.n_failed, result.n_skipped))

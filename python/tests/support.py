@@ -1,4 +1,4 @@
-"""What the tests share: the package, the command to compare with, and a chi-square test."""
+"""Shared by the tests: the package, the command to compare with, and a chi-square test."""
 import importlib
 import json
 import math
@@ -12,13 +12,14 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 MODELS = ROOT / "models"
 COMMAND = ROOT / "build" / "sbeam"
-FALSE_ALARM = 1e-6  # of each test of a law, for its fixed seed
+FALSE_ALARM = 1e-6  # probability that a test of a distribution rejects a correct sampler
 
 sys.path.insert(0, str(HERE.parent))
 
 
 def need(module):
-    """The module, or a skip with the reason. SBEAM_TEST_WITHOUT names modules to do without."""
+    """Returns the module, or skips the test if it is not installed. The environment variable
+    SBEAM_TEST_WITHOUT names modules to leave out."""
     if module in os.environ.get("SBEAM_TEST_WITHOUT", "").split(","):
         raise unittest.SkipTest("%s is left out here" % module)
     try:
@@ -28,14 +29,15 @@ def need(module):
 
 
 def run_command(*arguments, stdin=None):
-    """The JSON lines that the command writes."""
+    """Returns the JSON records that the command writes."""
     done = subprocess.run([str(COMMAND), *map(str, arguments)], input=stdin, check=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def environment():
-    """For programs that import the package from the source tree, without a sanitizer's library."""
+    """Returns variables for programs that import the package from the source tree, without the
+    libraries of a sanitizer."""
     plain = {name: value for name, value in os.environ.items()
              if name not in ("LD_PRELOAD", "SBEAM_LIBRARY")}
     return dict(plain, PYTHONPATH=str(HERE.parent))
@@ -44,8 +46,8 @@ def environment():
 # --- statistics ---
 
 def gamma_tail(a, x):
-    """The regularised upper incomplete gamma function Q(a, x): the series below a + 1, Lentz's
-    continued fraction above."""
+    """Returns the regularised upper incomplete gamma function Q(a, x): by its series if x < a + 1,
+    by Lentz's continued fraction otherwise."""
     if x <= 0:
         return 1.0
     front = math.exp(a * math.log(x) - x - math.lgamma(a))
@@ -75,8 +77,8 @@ def gamma_tail(a, x):
 
 
 def chi_square_p(counts, probabilities):
-    """The p-value of counts (by key) under probabilities (by key), which sum to 1. Cells that
-    expect fewer than 10 are taken together. A count without a probability is impossible."""
+    """Returns the p-value of counts (by key) under probabilities (by key), which sum to 1. Cells
+    with an expectation below 10 are merged. It is 0 if a key of probability zero was counted."""
     n = sum(counts.values())
     if set(counts) - {key for key, p in probabilities.items() if p > 0}:
         return 0.0
@@ -94,7 +96,7 @@ def chi_square_p(counts, probabilities):
 
 
 def plackett_luce(p, k):
-    """ordered k-tuple of keys -> probability of drawing it without replacement."""
+    """Returns the probability of drawing each ordered k-tuple of keys without replacement."""
     law = {(): (1.0, 1.0)}
     for _ in range(k):
         law = {tuple_ + (key,): (q * p[key] / left, left - p[key])

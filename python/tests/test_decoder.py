@@ -1,4 +1,4 @@
-"""The decoder step by step: what the library draws by itself, from every kind of array."""
+"""Decoder: the draws of the library itself, from every kind of array, and calls out of order."""
 import copy
 import os
 import pickle
@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import unittest
+import warnings
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from sbeam._arrays import to_rows
 
 class AsTheLibrary(unittest.TestCase):
     def assert_same(self, draws, expected):
-        """Bit for bit, but for the text and the input, which a host has for itself."""
+        """Compares bit for bit, apart from the text and the input, which only the host knows."""
         self.assertEqual(len(draws), len(expected))
         for a, b in zip(draws, expected):
             a, b = a.to_dict(), b.to_dict()
@@ -73,11 +74,11 @@ class AsTheLibrary(unittest.TestCase):
 
 
 class Arrays(unittest.TestCase):
-    """The same numbers, in whatever form, are the same draw."""
+    """The same numbers make the same draw, in every type and layout."""
 
     def setUp(self):
         generator = np.random.default_rng(3)
-        # Numbers that even bfloat16 holds exactly.
+        # bfloat16 holds these numbers exactly, too.
         self.table = generator.integers(-16, 16, size=(4, 3, 7)) / 8.0
 
     def draw(self, convert, steps=3):
@@ -162,6 +163,20 @@ class OutOfOrder(unittest.TestCase):
             decoder.advance(np.zeros((3, 5)))  # the vocabulary has changed
         decoder.advance(np.zeros((3, 4)))
         self.assertEqual(len(decoder.result()), 2)
+
+    def test_several_inputs_for_one(self):
+        decoder = sbeam.Decoder(4, 2, max_len=2, seed=1)
+        with self.assertRaisesRegex(ValueError, r"the shape is \(3, 4\); expected \(1, 4\): 1 row "
+                                    r"of vocab_size logits; for a batch of 3 inputs use inputs=3$"):
+            decoder.advance(np.zeros((3, 4)))
+        with self.assertRaisesRegex(ValueError, r"expected \(1, 4\): 1 row of vocab_size logits$"):
+            decoder.advance(np.zeros((1, 5)))
+        decoder.advance(np.zeros((1, 4)))
+        with self.assertRaisesRegex(ValueError, r"expected \(3, 4\): 3 rows of vocab_size logits$"):
+            decoder.advance(np.zeros((4, 4)))  # not the first rows: another mistake
+        decoder = sbeam.Decoder(4, 2, max_len=2, seed=1, inputs=2)
+        with self.assertRaisesRegex(ValueError, r"2 rows of vocab_size logits$"):
+            decoder.advance(np.zeros((3, 4)))
 
     def test_one_input_fails_alone(self):
         for value in (np.nan, np.inf, None):
@@ -256,8 +271,10 @@ class OutOfOrder(unittest.TestCase):
     def test_fork(self):
         decoder = sbeam.Decoder(3, 2, max_len=2, seed=1)
         decoder.advance(np.zeros((1, 3)))
-        child = os.fork()
-        if child == 0:  # its own copy: going on and closing it concerns nobody else
+        with warnings.catch_warnings():  # Python 3.12 warns if there are other threads
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:  # has its own copy and does not affect the parent
             decoder.advance(np.zeros((3, 3)))
             ok = len(decoder.result()) == 2
             decoder.close()
@@ -278,8 +295,8 @@ class OutOfOrder(unittest.TestCase):
                 ({"temperature": 0}, ValueError, "temperature is '0.0'"),
                 ({"temperature": [1, 0], "inputs": 2}, ValueError, "temperature is '0.0'"),
                 ({"temperature": np.nan}, ValueError, "temperature is 'nan'"),
-                ({"temperature": [1, 2]}, ValueError, "2 numbers for 1 inputs"),
-                ({"streams": [1, 2]}, ValueError, "2 numbers for 1 inputs"),
+                ({"temperature": [1, 2]}, ValueError, "2 numbers for 1 input; .* inputs=2"),
+                ({"streams": [1, 2]}, ValueError, "2 numbers for 1 input; .* inputs=2"),
                 ({"ban": [3]}, ValueError, "ban"), ({"max_len": 0}, ValueError, "max-len"),
                 ({"early_stop": True}, ValueError, "method sbs refuses early-stop"),
                 ({"kappa": "yes"}, ValueError, "kappa is 'yes'; expected true or false"),
@@ -290,8 +307,8 @@ class OutOfOrder(unittest.TestCase):
 
 
 class Signals(unittest.TestCase):
-    def test_what_a_handler_raises_is_not_lost(self):
-        """It comes up where C calls a function of the host, as often as not before its guard."""
+    def test_exceptions_of_handlers_are_not_lost(self):
+        """Python runs the handler when C calls a function of the host, often before its try."""
         class Mine(Exception):
             pass
 

@@ -1,4 +1,4 @@
-"""Draws from model files: those of the command, bit for bit."""
+"""sbeam.draw: the draws of the command, bit for bit."""
 import inspect
 import math
 import pickle
@@ -13,7 +13,7 @@ from support import COMMAND, MODELS, need, run_command
 
 import sbeam
 
-CASES = {  # keywords, and the same as options
+CASES = {  # keywords, and the same settings as options of the command
     "plain": ({}, []),
     "one": ({"k": 1}, ["-k1"]),
     "many": ({"k": 50}, ["-k50"]),
@@ -38,11 +38,11 @@ CASES = {  # keywords, and the same as options
     "resample": ({"method": "resample"}, ["--method=resample"]),
     "commit": ({"method": "commit"}, ["--method=commit"]),
     "beam-sample": ({"method": "beam-sample"}, ["--method=beam-sample"]),
-    # Threads of the library call Python: they would wait for ever if a call kept the GIL.
+    # Threads of the library call Python: they would wait for ever if a call kept Python's lock.
     "threads": ({"threads": 3, "batch": 2, "draws": 9, "cache": 1},
                 ["--threads=3", "--batch=2", "--draws=9", "--cache=1"]),
 }
-BY_MODEL = {  # cases of single models
+BY_MODEL = {  # cases for one model
     "fig1.json": {
         "explicit": ({"method": "explicit", "k": 2}, ["--method=explicit", "-k2"]),
         "prefixes": ({"inputs": ["", "0", "0 1"]}, ["", "0", "0 1"]),
@@ -95,7 +95,7 @@ class AsTheCommand(unittest.TestCase):
             sbeam.draw(model)
 
     def test_bytes(self):
-        data = b"sun \xe2\x98 \xff"  # the model has no such token, but the record would show it
+        data = b"sun \xe2\x98 \xff"  # not UTF-8, and no token of the model
         with self.assertRaisesRegex(sbeam.InputError, "input 0"):
             sbeam.draw(MODELS / "weather.json", data)
         self.assertEqual(sbeam.draw(MODELS / "weather.json", b"sun", seed=1)[0].to_dict(),
@@ -145,7 +145,7 @@ class Interface(unittest.TestCase):
         page = subprocess.run([str(COMMAND), "draw", "--help"], check=True, text=True,
                               stdout=subprocess.PIPE).stdout
         names = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", page, re.M))
-        names -= {"input", "format", "help"}  # of standard input and output
+        names -= {"input", "format", "help"}  # only the command has them
         keywords = {name.replace("no-", "", 1).replace("-", "_") for name in names}
         extra = {"inputs", "streams"}
         self.assertEqual(keywords | extra, set(inspect.signature(sbeam.draw).parameters))

@@ -1,4 +1,4 @@
-"""What is refused: the library's text, the class that fits, and never a crash."""
+"""Errors: the message of the library in the class that fits, and never a crash."""
 import math
 import os
 import pickle
@@ -163,7 +163,7 @@ class ModelCalls(unittest.TestCase):
     def test_never_opened(self):
         with self.assertRaises(OSError):
             sbeam.Model("/no/such/file")
-        broken = sbeam.Model.__new__(sbeam.Model)  # as where __init__ has failed early
+        broken = sbeam.Model.__new__(sbeam.Model)  # as if __init__ had failed early
         del broken
 
 
@@ -207,7 +207,7 @@ class Numbers(unittest.TestCase):
             with self.assertRaises(ValueError):
                 call()
 
-    def test_numbers_that_are_none(self):
+    def test_values_that_are_not_numbers(self):
         masked = np.ma.masked_array([1.0, 2.0], mask=[True, False])
         for call, text in (
                 (lambda: sbeam.sentence_bleu("a", "a", smooth_value="x"), "smooth_value is 'x'"),
@@ -221,7 +221,7 @@ class Numbers(unittest.TestCase):
 
 class Memory(unittest.TestCase):
     def test_no_memory(self):
-        """Under a limit on memory, which sanitizers do not bear: a process of its own."""
+        """Runs in a process of its own, because sanitizers need more than this limit on memory."""
         program = """
 import resource, sbeam
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))

@@ -1,4 +1,4 @@
-"""The programs of python/examples run, and print what they promise."""
+"""Runs the programs of python/examples, without a warning, and checks the numbers they print."""
 import os
 import re
 import subprocess
@@ -14,10 +14,10 @@ import sbeam
 EXAMPLES = HERE.parent / "examples"
 
 
-def run(name, *arguments, fails=False, **variables):
-    """What a program prints; where it should fail, what it complains."""
-    done = subprocess.run([sys.executable, str(EXAMPLES / name), *map(str, arguments)],
-                          cwd=str(ROOT),
+def run(name, *arguments, fails=False, warnings="error", **variables):
+    """Returns what a program prints, or its error message if it should fail."""
+    done = subprocess.run([sys.executable, "-W", warnings, str(EXAMPLES / name),
+                           *map(str, arguments)], cwd=str(ROOT),
                           env=dict(environment(), PYTHONDONTWRITEBYTECODE="1", **variables),
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if fails != (done.returncode != 0):
@@ -40,7 +40,7 @@ class Examples(unittest.TestCase):
         need("torch")
         text = run("01_gru.py", "--quick")
         different = [int(n) for n in re.findall(r"(\d+) different ones", text)]
-        self.assertEqual([n == 50 for n in different], [False, True] * 2)  # at two temperatures
+        self.assertEqual([n == 50 for n in different], [False, True] * 2)  # for two temperatures
         means = [(float(mean), float(se))
                  for mean, se in re.findall(r"^    \d+ \w.* ([\d.]+) \+- ([\d.]+)$", text, re.M)]
         self.assertEqual(len(means), 6)
@@ -48,7 +48,7 @@ class Examples(unittest.TestCase):
             truth, se = group[2]
             for mean, own in group[:2]:
                 self.assertLess(abs(mean - truth), 6 * (own + se))
-        self.assertLess(means[4][1], means[3][1])  # at the lower one replacement costs
+        self.assertLess(means[4][1], means[3][1])  # at the lower temperature repetitions cost
 
     def test_policy_gradient(self):
         text = run("02_policy_gradient.py", "--quick")
@@ -60,12 +60,13 @@ class Examples(unittest.TestCase):
         for table in tables:
             for name, (bias, chance, variance, ratio) in table.items():
                 if "normalised" not in name:
-                    # The square of what chance shows is a sum of 20 squares, of mean chance^2. Were
-                    # all of it in one direction it would pass 5 chances once in 10^6.
+                    # Without a bias the square of this number is a sum of 20 squares with the mean
+                    # chance^2. In the worst case one square is the whole sum: then 5 * chance is 5
+                    # standard deviations, exceeded once in 10^6.
                     self.assertLess(bias, 5 * chance, name)
         flat, _, peaked = tables
         self.assertGreater(flat["SBS normalised less their mean"][0], 0.07)  # a shrunken gradient
-        self.assertTrue(0.7 < flat["SBS normalised less the others"][3] < 1.3)  # nothing to gain
+        self.assertTrue(0.7 < flat["SBS normalised less the others"][3] < 1.3)  # no gain
         self.assertGreater(peaked["SBS normalised less the others"][3], 6)
         reached = re.findall(r"^(?:REINFORCE|SBS).*?( +[\d.]+ \+- [\d.]+){3}$", text, re.M)
         self.assertEqual(len(reached), 7)
@@ -78,7 +79,9 @@ class Examples(unittest.TestCase):
             self.skipTest("this build has no neural models: %s" % error)
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "new" / "pictures"
-            text = run("03_walkthrough.py", "--quick", "--out", out, MPLCONFIGDIR=folder)
+            # Warnings inside matplotlib's own modules do not concern the program.
+            text = run("03_walkthrough.py", "--quick", "--out", out, MPLCONFIGDIR=folder,
+                       warnings="error:::__main__")
             pictures = sorted(path.name for path in out.iterdir())
             self.assertEqual(pictures, ["1_repeats.png", "2_law.png", "3_prefix.png",
                                         "4_errors.png", "5_temperatures.png"])
@@ -96,13 +99,13 @@ class Examples(unittest.TestCase):
     def test_gguf(self):
         path = os.environ.get("SBEAM_GGUF")
         if not path:
-            self.skipTest("SBEAM_GGUF names no model")
+            self.skipTest("SBEAM_GGUF does not name a model")
         try:
             sbeam.Model(path).close()
         except sbeam.FormatError as error:
             self.assertIn("scripts/setup --with llama", str(error))
             self.assertIn(str(error), run("04_gguf.py", path, fails=True))
-            self.skipTest("this build is without llama.cpp; its refusal is shown")
+            self.skipTest("this build has no llama.cpp; its error message was checked")
         text = run("04_gguf.py")
         self.assertIn("16 different continuations of 16", text)
         [(p, se)] = re.findall(r"P\(.*\) = ([\d.]+) \+- ([\d.]+)", text)
@@ -115,7 +118,7 @@ class Examples(unittest.TestCase):
         self.assertIn("set SBEAM_GGUF", run("04_gguf.py", fails=True, SBEAM_GGUF=""))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "empty.gguf"
-            path.write_bytes(b"GGUF\3\0\0\0")  # of llama.cpp, or of a build without it
+            path.write_bytes(b"GGUF\3\0\0\0")  # refused by llama.cpp, or by a build without it
             self.assertIn("04_gguf: %s: " % path, run("04_gguf.py", path, fails=True))
 
 

@@ -1,7 +1,7 @@
-"""GGUF models: the command's draws, and its refusals as exceptions.
+"""GGUF models: the draws of the command, and its errors as exceptions.
 
-SBEAM_GGUF names the model, stories260K.gguf; without it, and in a build without llama.cpp, all of
-this is skipped."""
+The environment variable SBEAM_GGUF names the model stories260K.gguf. All tests are skipped without
+it, and in a build without llama.cpp."""
 import os
 import unittest
 
@@ -17,13 +17,13 @@ class Gguf(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         if not PATH:
-            raise unittest.SkipTest("SBEAM_GGUF names no model")
+            raise unittest.SkipTest("SBEAM_GGUF does not name a model")
         try:
             cls.model = sbeam.Model(PATH)
         except sbeam.FormatError as error:
             if "scripts/setup --with llama" not in str(error):
                 raise
-            raise unittest.SkipTest("this build is without llama.cpp")
+            raise unittest.SkipTest("this build has no llama.cpp")
 
     @classmethod
     def tearDownClass(cls):
@@ -42,7 +42,7 @@ class Gguf(unittest.TestCase):
         self.assertTrue(self.model.info.needs_input)  # a prompt
 
     def test_as_the_command(self):
-        """The same library with as many threads computes the same rows: bit for bit."""
+        """The same library with the same number of threads computes the same rows, bit for bit."""
         inputs = [PROMPT, "The dog"]
         found = [d.to_dict() for d in self.draw(inputs, temperature=[1, 0.5], draws=2)]
         self.assertEqual(found, self.command("-T1,0.5", "--draws=2", inputs=inputs))
@@ -58,8 +58,8 @@ class Gguf(unittest.TestCase):
                 self.assertEqual(self.model.decode(s.tokens), s.text)
 
     def test_scores(self):
-        """log_p at temperature 1 is the score of the tokens. Rows of other batches are summed in
-        another order, in float32: the bound is that of the tests of the library."""
+        """log_p at temperature 1 is the score of the tokens. llama.cpp sums the rows of other
+        batches in another order, in float32; the bound is the one in the tests of the library."""
         for s in self.draw()[0][:4]:
             again = self.model.score(PROMPT, s.tokens, max_len=24)
             self.assertAlmostEqual(again.log_p, s.log_p, delta=1e-4)
@@ -92,11 +92,11 @@ class Gguf(unittest.TestCase):
     def test_errors(self):
         with self.assertRaisesRegex(sbeam.InputError, "shorten the prompt"):
             self.draw("once upon a time " * 300)
-        with self.assertRaises(ValueError):  # the same, as Python knows it
+        with self.assertRaises(ValueError):  # the same error by its built-in class
             self.draw("once upon a time " * 300)
         with self.assertRaisesRegex(sbeam.LimitError, "rows at once"):
             self.draw(k=self.model.info.max_rows + 1)
-        self.assertEqual(len(self.draw(k=2)[0]), 2)  # the model is none the worse
+        self.assertEqual(len(self.draw(k=2)[0]), 2)  # the model still works
 
 
 if __name__ == "__main__":

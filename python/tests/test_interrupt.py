@@ -1,4 +1,4 @@
-"""Ctrl-C during a draw that would take for ever."""
+"""Ctrl-C, and the exit of the process, during a draw that would never end."""
 import os
 import signal
 import subprocess
@@ -10,13 +10,13 @@ from support import MODELS, environment
 
 PROGRAM = """
 import sbeam, signal, threading, time
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in the background
 model = %r
 try:
     print("begins", flush=True)
     sbeam.draw(model, k=%d, draws=10**9, seed=1, %s)
 except KeyboardInterrupt:
-    # The library is as it was.
+    # The library still works.
     again = sbeam.draw(model, k=3, seed=1)
     print("interrupted", threading.active_count(), len(again[0]), flush=True)
     raise
@@ -72,7 +72,7 @@ class Interrupts(unittest.TestCase):
         self.run_program("method='sample'", k=20000)
 
     def test_exit_beside_a_thread_that_draws(self):
-        """Its last draw is ended, and nothing is said of it."""
+        """The process interrupts the last draw and ends without a message."""
         program = EXIT_PROGRAM % (os.environ.get("SBEAM_GGUF") or str(MODELS / "weather.json"))
         for seconds in "0", "0.02", "0.1", "0.2":
             done = subprocess.run([sys.executable, "-c", program, seconds], env=environment(),

@@ -1,10 +1,11 @@
-"""The law of what a PyTorch model draws, against the exact probabilities of ordered samples.
+"""Draws from a PyTorch model follow the exact probabilities of ordered samples.
 
-A network over three tokens and two steps has nine sequences and 72 ordered pairs. Counts of pairs
-are compared with Plackett-Luce by chi-square, with a fixed seed, at a false alarm of 1e-6. With
-40,960 draws a relative error of 4.2 % in the probability of every pair, up or down, would be caught
-as often as not: it adds 40960 * 0.042^2 to the mean of 71, which makes the quantile, 143. The
-samplers that are broken on purpose are off by far more."""
+A network with three tokens and two steps has nine sequences and 72 ordered pairs. A chi-square test
+compares the counts of pairs with the Plackett-Luce distribution. The seed is fixed, and the test
+would reject a correct sampler with probability 1e-6. With 40,960 draws it finds a relative error of
+4.2 % in the probability of every pair, up or down, in half of all cases: this error adds
+40960 * 0.042^2 = 72 to the mean of 71, which gives 143, the quantile. The samplers that are broken
+on purpose have much larger errors."""
 import collections
 import unittest
 
@@ -31,7 +32,7 @@ class Law(unittest.TestCase):
         self.assertAlmostEqual(sum(self.law.values()), 1, places=12)
 
     def count(self, method="sbs", dtype=None, step=None):
-        """ordered pair -> how often, over many draws."""
+        """Returns how often each ordered pair was drawn."""
         dtype = dtype or self.torch.float64
 
         def cast(states, tokens):
@@ -55,11 +56,11 @@ class Law(unittest.TestCase):
             self.assertGreater(p, FALSE_ALARM)
 
     def test_fresh_noise_is_caught(self):
-        """Noise drawn anew at each step, the shortcut that the paper argues against."""
+        """Fresh noise at each step is the shortcut that the paper warns of."""
         self.assertLess(self.p_value(self.count(method="resample")), FALSE_ALARM)
 
     def test_states_that_stay_are_caught(self):
-        """A host that leaves its states where they are instead of moving them by parent."""
+        """The host does not reorder its states by parent."""
         kept = None
 
         def stubborn(states, tokens):
@@ -69,13 +70,13 @@ class Law(unittest.TestCase):
             logits, kept = self.step(kept[self.torch.arange(len(tokens)) % len(kept)], tokens)
             return logits, kept
 
-        self.set_up(3)  # before the third step all rows of an input have one state
+        self.set_up(3)  # up to the second step all rows of an input have one state
         self.assertGreater(self.p_value(self.count()), FALSE_ALARM)
         self.assertLess(self.p_value(self.count(step=stubborn)), FALSE_ALARM)
 
     def test_importance_weights(self):
-        """The mean of sum w f over draws is E[f]: a right sampler is beyond 5 standard errors but
-        once in 1.7 million."""
+        """The mean of sum w f over many draws is E[f]. A correct sampler differs by more than 5
+        standard errors once in 1.7 million cases."""
         draws = sbeam.sample_without_replacement(
             self.step, self.state.repeat(PER_CALL, 1), k=3, max_len=self.length, seed=7,
             inputs=PER_CALL, start_token=self.vocab_size)
@@ -87,7 +88,7 @@ class Law(unittest.TestCase):
 
 
 class Statistics(unittest.TestCase):
-    """The test of the test."""
+    """Tests the statistics that the tests use."""
 
     def test_gamma_tail(self):
         for a, x, expected in ((0.5, 0.5, 0.31731050786291415), (1, 3, np.exp(-3)),

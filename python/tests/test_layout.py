@@ -1,4 +1,4 @@
-"""The structs as ctypes sees them are those that the C compiler makes of the headers."""
+"""The structs of ctypes have the layout that the C compiler gives those of the headers."""
 import ctypes
 import os
 import subprocess
@@ -21,7 +21,7 @@ CONSTANTS.update(("SB_ERR_" + error.status.upper(), status)
 
 class Layout(unittest.TestCase):
     def compile(self, body):
-        """What a program prints that includes the headers."""
+        """Compiles and runs a program with this body. Returns the lines that it prints."""
         compiler = os.environ.get("CC", "cc").split()
         with tempfile.TemporaryDirectory() as folder:
             source, program = folder + "/layout.c", folder + "/layout"

@@ -1,4 +1,4 @@
-"""Flat lists, estimates and metrics: the figures of the command."""
+"""Lists, estimates and metrics: the numbers of the command."""
 import json
 import math
 import subprocess
@@ -74,8 +74,42 @@ class Estimates(unittest.TestCase):
         self.assertEqual(sbeam.estimate({"log_p": arrays["log_p"], "kappa": draw.kappa}, values),
                          expected)
 
+    def test_tensors(self):
+        """Tensors are numbers here. One with a graph is refused with advice, as its gradient would
+        be lost."""
+        torch = need("torch")
+        [draw] = sbeam.draw(MODELS / "weather.json", k=3, seed=3)
+        expected = sbeam.estimate(draw, [1, 2, 3])
+        for dtype in (torch.float64, torch.float32, torch.bfloat16, torch.int64):
+            values = torch.tensor([1, 2, 3], dtype=dtype)
+            self.assertEqual(sbeam.estimate(draw, values), expected)
+            self.assertEqual(sbeam.estimate(draw, list(values)), expected)
+            self.assertEqual(sbeam.estimate(draw, lambda s: values[draw.sequences.index(s)]),
+                             expected)
+        scale = torch.tensor(2.0, requires_grad=True)
+        arrays = {"log_p": torch.tensor(draw.arrays()["log_p"], requires_grad=True),
+                  "kappa": draw.kappa}
+        for name, arguments in (("f", (draw, scale * torch.ones(3))),
+                                (r"f\[0\]", (draw, lambda s: scale * len(s.tokens))),
+                                (r"f\[1\]", (draw, [1.0, scale, 2.0])),
+                                ("log_p", (arrays, [1, 2, 3]))):
+            with self.assertRaisesRegex(sbeam.ArgumentError, "^%s is a tensor that requires grad; "
+                                        ".*detach.*log_p again .*temperature and bans" % name):
+                sbeam.estimate(*arguments)
+        self.assertEqual(sbeam.estimate(draw, lambda s: (scale * len(s.tokens)).detach()).value,
+                         sbeam.estimate(draw, lambda s: 2 * len(s.tokens)).value)
+
+    def test_graphs_without_torch(self):
+        """The refusal asks for requires_grad and does not import PyTorch."""
+        class Value(float):
+            requires_grad = True
+
+        [draw] = sbeam.draw(MODELS / "weather.json", k=3, seed=3)
+        with self.assertRaisesRegex(ValueError, "requires grad"):
+            sbeam.estimate(draw, lambda s: Value(1))
+
     def test_probabilities(self):
-        """The expectation of True and False."""
+        """The estimate of a True or False is a probability."""
         [draw] = sbeam.draw(MODELS / "weather.json", k=20, seed=3)
         expected = sbeam.estimate(draw, lambda s: 1.0 if "rain" in s.text else 0.0)
         self.assertTrue(0 < expected.value < 1)

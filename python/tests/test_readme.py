@@ -1,4 +1,5 @@
-"""The code of README.md runs, in its order, from the top of the source tree."""
+"""Runs the code of README.md in order, from the top of the source tree. A text block after a block
+of code must be what it prints."""
 import contextlib
 import io
 import os
@@ -7,30 +8,42 @@ import unittest
 
 from support import HERE, ROOT, need
 
+TEXT = (HERE.parent / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", TEXT, re.M | re.S)
+
 
 class Readme(unittest.TestCase):
-    def test_blocks(self):
-        text = (HERE.parent / "README.md").read_text(encoding="utf-8")
-        blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
-        self.assertGreaterEqual(len(blocks), 4)
+    def run_blocks(self, with_torch):
         names = {}
         before = os.getcwd()
         os.chdir(ROOT)
         try:
-            for block in blocks:
-                if "import torch" in block:
-                    need("torch")
-                with contextlib.redirect_stdout(io.StringIO()):
-                    exec(compile(block, "README.md", "exec"), names)
+            for code, expected in BLOCKS:
+                if not with_torch and ("torch" in code or "decoder" in code):
+                    continue
+                printed = io.StringIO()
+                with contextlib.redirect_stdout(printed):
+                    exec(compile(code, "README.md", "exec"), names)
+                if expected:
+                    self.assertEqual(printed.getvalue(), expected, code)
         finally:
             os.chdir(before)
 
+    def test_blocks(self):
+        self.assertGreaterEqual(len(BLOCKS), 10)
+        self.assertGreaterEqual(sum(bool(expected) for _, expected in BLOCKS), 6)
+        self.run_blocks(with_torch=False)
+
+    def test_blocks_of_pytorch(self):
+        need("torch")
+        self.assertGreaterEqual(sum("torch" in code for code, _ in BLOCKS), 4)
+        self.run_blocks(with_torch=True)
+
     def test_install_lines(self):
         """They are those that test_install.py runs."""
-        text = (HERE.parent / "README.md").read_text(encoding="utf-8")
         for line in ("scripts/build", "python3 -m venv --system-site-packages",
-                     "pip install --no-build-isolation ./python"):
-            self.assertIn(line, text)
+                     "pip install ./python"):
+            self.assertIn(line, TEXT)
 
 
 if __name__ == "__main__":

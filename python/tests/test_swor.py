@@ -1,4 +1,4 @@
-"""sample_without_replacement: states of every form, moved by parent for the function."""
+"""sample_without_replacement: states of every form, reordered by parent between two calls."""
 import collections
 import unittest
 
@@ -13,13 +13,14 @@ Pair = collections.namedtuple("Pair", "last depth")
 
 
 def hash_step(states, tokens):
-    """Logits that depend on the whole path, kept in the state: a wrong order of rows would show."""
+    """Computes logits from a hash of all tokens, which is the state: rows in a wrong order would
+    change the results."""
     states = (states * 31 + tokens[:, None] + 7) % 1009
     return np.sin(states * np.arange(1, 6)[None, :] * 0.7) * 2, states
 
 
 def check_paths(draw, start=0):
-    """Recomputes the log-probability of each sequence from its tokens alone."""
+    """Recomputes the log-probability of each sequence only from its tokens."""
     for sequence in draw:
         state, total = np.zeros((1, 1), dtype=np.int64), 0.0
         token = start
@@ -66,7 +67,7 @@ class States(unittest.TestCase):
                 self.assertEqual(self.draw(step, wrap(state)), expected)
 
     def test_prefixes_as_states(self):
-        """A state may grow: here it is the whole prefix."""
+        """States may grow: here a state is the whole prefix."""
         def step(prefixes, tokens):
             prefixes = np.concatenate((prefixes, tokens[:, None]), axis=1)
             state = np.zeros((len(tokens), 1), dtype=np.int64)
@@ -86,11 +87,11 @@ class States(unittest.TestCase):
                 alone = self.draw(hash_step, np.zeros((1, 1), dtype=np.int64), method=method,
                                   start_token=starts[i], streams=[i],
                                   temperature=[1.0, 0.5, 1.0, 2.0][i])
-                self.assertEqual(repr(draw), repr(alone))  # equal but for NaN
+                self.assertEqual(repr(draw), repr(alone))  # == fails for NaN
             check_paths(found[0], 3)
 
     def test_numbers_of_inputs(self):
-        """The forms of temperature, streams and draws, also where inputs go one at a time."""
+        """All forms of temperature, streams and draws; method reject takes one input at a time."""
         for method in ("sbs", "reject"):
             for temperature in (0.5, np.float64(0.5), [0.5], np.array([0.5, 0.5])):
                 found = self.draw(hash_step, np.zeros((2, 1), dtype=np.int64), inputs=2,
@@ -99,9 +100,21 @@ class States(unittest.TestCase):
                 self.assertEqual([(d.temperature, d.stream, d.draw) for d in found],
                                  [(0.5, 4, 1), (0.5, 2, 3)])
             for keywords in ({"temperature": [1, 2, 3]}, {"streams": [1]}, {"draws": [1]}):
-                with self.assertRaisesRegex(ValueError, "numbers for 2 inputs"):
+                with self.assertRaisesRegex(ValueError, r"has (3 numbers|1 number) for 2 inputs$"):
                     self.draw(hash_step, np.zeros((2, 1), dtype=np.int64), inputs=2, method=method,
                               **keywords)
+
+    def test_noise_in_loops(self):
+        """One seed gives every call the same noise, unless `draws` or `streams` count."""
+        def tokens(i, **keywords):
+            found = sbeam.sample_without_replacement(
+                hash_step, np.zeros((2, 1), dtype=np.int64), k=3, max_len=4, seed=1, inputs=2,
+                **keywords)
+            return tuple(tuple(s.tokens for s in draw) for draw in found)
+
+        self.assertEqual(len({tokens(i) for i in range(4)}), 1)
+        self.assertEqual(len({tokens(i, draws=i) for i in range(4)}), 4)
+        self.assertEqual(len({tokens(i, streams=[2 * i, 2 * i + 1]) for i in range(4)}), 4)
 
     def test_dictionaries_of_other_classes(self):
         def step(states, tokens):
@@ -175,19 +188,27 @@ class Refusals(unittest.TestCase):
                 (change_size, good, {}, ValueError, "shape"),
                 (lambda s, t: None, good, {}, ValueError, "expected .logits, states."),
                 (lambda s, t: (np.zeros(3), s), good, {}, ValueError, "vocab_size"),
-                (lambda s, t: (np.zeros((len(t), 3)), s[:0]), good, {}, ValueError, "rows"),
+                (lambda s, t: (np.zeros((len(t), 3)), s[:0]), good, {}, ValueError,
+                 "expected 1 row$"),
                 (lambda s, t: (np.full((len(t), 3), np.nan), s), good, {}, sbeam.ModelError, "nan"),
-                (step, np.zeros((2, 2)), {}, ValueError, "init_state"),
+                (step, np.zeros((2, 2)), {}, ValueError,
+                 r"init_state: .* \(2, 2\); expected 1 row; for a batch of 2 inputs use inputs=2$"),
+                (step, np.zeros((0, 2)), {}, ValueError, r"expected 1 row$"),
+                (lambda s, t: (np.zeros((2, 3)), s), None, {}, ValueError, "inputs=2$"),
+                (lambda s, t: (np.zeros((1, 3)), np.zeros((2, 2))), good, {}, ValueError,
+                 "the states of step_fn: .*expected 1 row$"),
                 (step, np.zeros(()), {}, ValueError, "init_state"),
                 (step, {"a": 3}, {}, ValueError, "init_state holds a int"),
-                (step, np.zeros((2, 2)), {"inputs": 3}, ValueError, "init_state"),
-                (step, good, {"start_token": [1, 2]}, ValueError, "start_token"),
+                (step, np.zeros((2, 2)), {"inputs": 3}, ValueError, "init_state.*expected 3 rows$"),
+                (step, good, {"start_token": [1, 2]}, ValueError,
+                 "start_token has 2 tokens for 1 input; for a batch use inputs=2$"),
                 (step, good, {"vocab_size": 4}, ValueError, "shape"),
                 (step, good, {"eos": 7}, ValueError, "eos"),
                 (step, good, {"inputs": 0}, ValueError, "inputs"),
                 (lambda s, t: ([[1.0, 2.0], [3.0]], s), good, {}, ValueError, "seen as an array"),
-                (step, np.zeros((2, 2)), {"inputs": 2, "method": "reject", "temperature": [1, 2, 3]},
-                 ValueError, "temperature has 3"),
+                (step, np.zeros((2, 2)),
+                 {"inputs": 2, "method": "reject", "temperature": [1, 2, 3]}, ValueError,
+                 "temperature has 3"),
                 (step, np.zeros((2, 2)), {"inputs": 2, "method": "reject", "draws": [1]},
                  ValueError, "draws has 1"),
                 (step, np.zeros((2, 2)), {"inputs": 2, "method": "reject", "streams": [1, 2, 3]},

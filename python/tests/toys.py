@@ -1,4 +1,4 @@
-"""Small models of hosts: the tree and the chain of models/, and a network of PyTorch."""
+"""Small models that a host computes: the tree and the chain of models/, and a PyTorch network."""
 import json
 import math
 
@@ -14,7 +14,7 @@ def log(p):
 
 
 class TreeHost:
-    """models/fig1.json as a host would have it: a row per node, leaves told by a function."""
+    """models/fig1.json, computed by a host: one row per node, and a function that knows leaves."""
 
     def __init__(self):
         with open(MODELS / "fig1.json", encoding="utf-8") as file:
@@ -36,7 +36,7 @@ class TreeHost:
 
 
 class ChainHost:
-    """models/weather.json likewise: its state is the last token."""
+    """models/weather.json, computed by a host: the state is the last token."""
 
     def __init__(self):
         with open(MODELS / "weather.json", encoding="utf-8") as file:
@@ -53,14 +53,15 @@ class ChainHost:
 
 
 def run(decoder, step):
-    """Drives a decoder to its end."""
+    """Runs a decoder until it is done. Returns its results."""
     while not decoder.done:
         decoder.advance(step(*decoder.rows()))
     return decoder.results()
 
 
 def make_network(torch, vocab_size=3, width=5, seed=4):
-    """A recurrent network with weights that make an uneven law without a favourite."""
+    """Returns the step function, the initial state and the vocabulary size of a recurrent network.
+    Its weights make an uneven distribution in which no sequence dominates."""
     generator = torch.Generator().manual_seed(seed)
 
     def random(*shape):
@@ -77,7 +78,7 @@ def make_network(torch, vocab_size=3, width=5, seed=4):
 
 
 def enumerate_law(torch, step, state, start, vocab_size, length):
-    """tokens -> probability, of all sequences of so many tokens, by the chain rule."""
+    """Returns the probability of each sequence of `length` tokens, by the chain rule."""
     law = {}
 
     def walk(state, token, tokens, log_p):
