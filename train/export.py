@@ -15,6 +15,7 @@ import sys
 import numpy as np
 import sentencepiece
 import torch
+from torch.nn.utils import parametrize
 
 from fconv import BOS, EOS, PAD, UNK, FConv
 
@@ -38,11 +39,13 @@ LONGEST_REFERENCE = 6  # positions; each has as many logits as there are pieces
 
 def fold_state(state):
     """The state of the same modules without weight norm, in double."""
+    norm, direction = '.parametrizations.weight.original0', '.parametrizations.weight.original1'
     folded = {}
     for name, array in state.items():
-        if name.endswith('.weight_v'):
-            folded[name[:-2]] = modelfile.fold(array, state[name[:-1] + 'g'])
-        elif not name.endswith('.weight_g'):
+        if name.endswith(direction):
+            module = name[:-len(direction)]
+            folded[module + '.weight'] = modelfile.fold(array, state[module + norm])
+        elif not name.endswith(norm):
             folded[name] = array.astype(np.float64)
     return folded
 
@@ -74,8 +77,8 @@ def rounded_model(sizes, folded, dtype):
     """The network with the weights as the file has them."""
     model = FConv(**sizes)
     for module in model.modules():
-        if hasattr(module, 'weight_g'):
-            torch.nn.utils.remove_weight_norm(module)
+        if parametrize.is_parametrized(module):
+            parametrize.remove_parametrizations(module, 'weight')
     kind = modelfile.TYPES[dtype.upper()]
     model.load_state_dict({name: torch.from_numpy(array.astype(kind).astype('<f4')) for name, array in folded.items()})
     return model.eval()
@@ -114,9 +117,9 @@ def load_pieces(path, vocab):
 
 def export(args):
     state = torch_file.read(args.checkpoint)
-    if not isinstance(state, dict) or not {'sizes', 'model'} <= set(state):
+    if not isinstance(state, dict) or not {'sizes', 'average'} <= set(state):
         raise modelfile.FileError(f'{args.checkpoint}: expected a checkpoint of train.py')
-    sizes, folded = state['sizes'], fold_state(state['model'])
+    sizes, folded = state['sizes'], fold_state(state['average'])
     pieces = load_pieces(args.pieces, sizes['vocab'])
     weights = {tensor_name(name): tensor_of(name, array) for name, array in folded.items()}
     with open(args.pieces, 'rb') as file:
