@@ -16,14 +16,14 @@
 extern "C" {
 #endif
 
-/* The biased methods are not samplers of the model's law; they are there for comparison only. */
+/* The biased methods do not sample the model's distribution; they exist for comparison only. */
 typedef enum sb_method {
     SB_METHOD_SBS = 0,        /* Stochastic Beam Search: exact sampling without replacement */
     SB_METHOD_BEAM = 1,       /* deterministic beam search */
     SB_METHOD_SAMPLE = 2,     /* independent ancestral samples, duplicates included */
     SB_METHOD_DIVERSE = 3,    /* Diverse Beam Search (Vijayakumar et al. 2018) */
     SB_METHOD_RESAMPLE = 4,   /* biased: fresh noise at each step */
-    SB_METHOD_REJECT = 5,     /* the law of SBS: ancestral samples, duplicates rejected */
+    SB_METHOD_REJECT = 5,     /* the distribution of SBS: ancestral samples, duplicates rejected */
     SB_METHOD_EXPLICIT = 6,   /* the result of SBS, from the whole tree */
     SB_METHOD_COMMIT = 7,     /* biased: k first tokens, one sequence each */
     SB_METHOD_BEAM_SAMPLE = 8 /* biased: the k likeliest of 2k that are drawn at each step */
@@ -31,7 +31,7 @@ typedef enum sb_method {
 
 typedef enum sb_finished {
     SB_FINISHED_STAY = 0, /* a finished hypothesis stays on the beam and competes */
-    SB_FINISHED_LEAVE = 1 /* it leaves the beam, and k unfinished ones continue (fairseq) */
+    SB_FINISHED_LEAVE = 1 /* it leaves the beam, and k unfinished ones continue (as in fairseq) */
 } sb_finished;
 
 typedef enum sb_penalty {

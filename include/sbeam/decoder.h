@@ -1,7 +1,7 @@
 /* Drawing step by step, for hosts that run their model themselves.
  *
  *     sb_decoder_open(&decoder, &spec, &config, &err);
- *     sb_decoder_add(decoder, &job, &slot, &err);               at any time, for one or many
+ *     sb_decoder_add(decoder, &job, &slot, &err);               at any time, once for each draw
  *     while (!sb_decoder_done(decoder)) {
  *         n = sb_decoder_rows(decoder, &parent, &token, &input);
  *         ... compute n rows of logits in any way ...
@@ -40,7 +40,7 @@ typedef struct sb_decoder_spec {
                            * changes it */
     int32_t max_slots;    /* maximum number of jobs at once, 1 .. 4096 */
     int32_t max_rows;     /* maximum number of rows of a slot at once, or 0: no limit */
-    int32_t stop_window;  /* is_stop gets only this number of the last tokens, or 0: all */
+    int32_t stop_window;  /* is_stop gets only the last stop_window tokens, or 0: all */
     void *user;           /* passed to the two functions below; the caller's */
     /* Optional. Returns whether the child `token` of row `row` of the last rows is a leaf. */
     bool (*is_leaf)(void *user, int32_t row, int32_t token);
@@ -52,7 +52,7 @@ typedef struct sb_decoder_spec {
 /* Names one draw. Its noise is a function of (config.seed, stream, draw) and of the node. */
 typedef struct sb_job {
     uint64_t stream, draw; /* the number of the input, and of the draw from it */
-    double temperature;    /* with the bounds of config.temperature, or 0: that of the config */
+    double temperature;    /* 0: config.temperature; else within the same bounds */
 } sb_job;
 
 /* One entry of a slot's beam. */
@@ -85,8 +85,8 @@ SB_API sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t 
                                 sb_error *err);
 
 /* Returns the number of rows that are wanted. Row i continues row parent[i] of the previous rows
- * with token[i]; if both are -1, it starts slot input[i]. The arrays are the decoder's and valid
- * until the next call of add, advance or cancel. Any of the pointers may be NULL. */
+ * with token[i]; if both are -1, it starts the job in slot input[i]. The arrays are the decoder's
+ * and valid until the next call of add, advance or cancel. Any of the pointers may be NULL. */
 SB_API int32_t sb_decoder_rows(const sb_decoder *decoder, const int32_t **parent,
                                const int32_t **token, const int32_t **input);
 
@@ -96,13 +96,13 @@ SB_API int32_t sb_decoder_rows(const sb_decoder *decoder, const int32_t **parent
  * SB_ERR_MODEL and SB_ERR_LIMIT concern single slots: a slot that failed counts as finished, and
  * sb_decoder_take returns its error. The other slots have made their step. If several slots failed,
  * the first error is returned. SB_ERR_ARGUMENT and SB_ERR_STATE change nothing. After any other
- * failure the decoder can only be closed; also after SB_ERR_LIMIT because all slots together want
- * more than 2^28 - 1 rows (sb_decoder_finished returns -1 then). */
+ * failure the decoder can only be closed. The same holds if all slots together want more than 2^28
+ * - 1 rows: SB_ERR_LIMIT, and sb_decoder_finished returns -1. */
 SB_API sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t stride,
                                     sb_error *err);
 
-/* Sets the type of the rows from the next advance on, for hosts that learn it from their rows. It
- * may change before any step. A type that is neither float nor double is SB_ERR_ARGUMENT and
+/* Sets the type of the rows from the next advance on, for hosts that learn it from their rows. You
+ * may call it before any step. A type that is neither float nor double is SB_ERR_ARGUMENT and
  * changes nothing. */
 SB_API sb_status sb_decoder_set_row_type(sb_decoder *decoder, sb_row_type type, sb_error *err);
 

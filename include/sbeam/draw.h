@@ -49,10 +49,10 @@ typedef struct sb_interrupt sb_interrupt;
 SB_API sb_status sb_interrupt_open(sb_interrupt **interrupt, sb_error *err);
 /* Frees the interrupt. Accepts NULL. */
 SB_API void sb_interrupt_close(sb_interrupt *interrupt);
-/* Ends every call that uses the interrupt before its next step or input, with SB_ERR_STOPPED and
- * the message "interrupted". An interrupt stays raised, so that later calls end, too. This function
- * only stores a number: any thread and any signal handler may call it, any number of times. Accepts
- * NULL. */
+/* Makes every call that uses the interrupt end, before its next step or input, with SB_ERR_STOPPED
+ * and the message "interrupted". An interrupt stays raised, so that later calls end, too. This
+ * function only stores a number: any thread and any signal handler may call it, any number of
+ * times. Accepts NULL. */
 SB_API void sb_interrupt_raise(sb_interrupt *interrupt);
 
 /* How to work through many inputs. */
@@ -62,7 +62,7 @@ typedef struct sb_plan {
     uint64_t first_draw, n_draws; /* draws first_draw .. first_draw + n_draws - 1 of each input
                                    * and temperature, n_draws >= 1; default 0, 1 */
     int32_t threads;              /* 1 .. 1024; default 1 */
-    int32_t batch;                /* draws that a thread moves on together, 1 .. 4096; default 16 */
+    int32_t batch;                /* draws that a thread computes together, 1 .. 4096; default 16 */
     /* Bytes for a cache of rows; default 0: no cache. It is shared by all draws, temperatures and
      * threads, so that no row of the same input and prefix is computed twice while there is room.
      * The draws stay the same: to the bit, if a row of the model does not depend on the rows

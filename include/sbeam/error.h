@@ -1,8 +1,9 @@
 /* Status codes and error messages.
  *
- * Every function that can fail returns sb_status and writes its results only on success. If it
- * takes an sb_error, it also writes a message there: what failed, where, and what was expected. The
- * pointer may be NULL. The library never prints, exits or keeps an error in a global variable. */
+ * Every function that can fail returns sb_status and writes its results only on success; a failed
+ * draw empties its sb_result. If it takes an sb_error, it also writes a message there: what failed,
+ * where, and what was expected. The pointer may be NULL. The library never prints, exits or keeps
+ * an error in a global variable. */
 #ifndef SBEAM_ERROR_H
 #define SBEAM_ERROR_H
 

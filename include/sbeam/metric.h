@@ -83,7 +83,8 @@ SB_API void sb_bleu_references_close(sb_bleu_references *references);
 typedef struct sb_bleu_counts {
     uint64_t matches[SB_NGRAM_ORDERS], totals[SB_NGRAM_ORDERS];
     uint64_t hypothesis_size; /* words */
-    uint64_t reference_size;  /* words of the reference nearest in length, of two the shorter */
+    uint64_t reference_size;  /* words of the reference nearest in length, of two equally near the
+                                 shorter */
 } sb_bleu_counts;
 
 typedef struct sb_bleu {
@@ -96,7 +97,7 @@ typedef struct sb_bleu {
  * *counts only on success. */
 SB_API sb_status sb_bleu_count(const sb_bleu_references *references, const char *hypothesis,
                                size_t size, sb_bleu_counts *counts, sb_error *err);
-/* Adds counts to sum, which starts zeroed. */
+/* Adds counts to sum, which you set to zero first. */
 SB_API void sb_bleu_counts_add(sb_bleu_counts *sum, const sb_bleu_counts *counts);
 /* Computes BLEU from counts. sb_bleu_config_check must accept the config. */
 SB_API void sb_bleu_score(const sb_bleu_counts *counts, const sb_bleu_config *config,

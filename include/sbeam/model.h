@@ -30,11 +30,10 @@ typedef struct sb_model_info {
     int32_t eos;          /* the token that ends a sequence, or -1 if there is none */
     sb_row_type row_type; /* the type of the rows that step writes */
     bool needs_input;     /* true: the model needs a source or a prompt; sb_draw refuses NULL */
-    int32_t max_rows;     /* maximum number of rows of a step, or 0: no limit. If it can, drawing
-                           * leaves one of them unused for each input, so that a model can keep a
-                           * prompt there */
-    int32_t max_len;      /* maximum number of steps of a sequence, EOS included, or 0: no limit.
-                           * Drawing uses the smaller of this and the max_len of the settings */
+    int32_t max_rows; /* maximum number of rows of a step, or 0: no limit. If possible, each input
+                         uses one row fewer, so that a model can keep its prompt there */
+    int32_t max_len;  /* maximum number of steps of a sequence, EOS included, or 0: no limit.
+                       * Drawing uses the smaller of this and the max_len of the settings */
     bool has_threads; /* true: the model spreads a step over threads itself. Drawing then has one
                        * worker, whose session gets the threads */
 } sb_model_info;
@@ -115,7 +114,7 @@ SB_API sb_status sb_model_open(sb_model **model, const char *path, sb_error *err
 SB_API sb_status sb_model_open_custom(sb_model **model, const sb_model_ops *ops,
                                       const sb_model_info *info, void *self, sb_error *err);
 
-/* Frees the model, whose sessions must be closed before. Accepts NULL. */
+/* Frees the model. Close its sessions first. Accepts NULL. */
 SB_API void sb_model_close(sb_model *model);
 
 /* Returns the facts that search needs. Never NULL; owned by the model. */

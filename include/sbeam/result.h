@@ -30,7 +30,7 @@ typedef struct sb_sequence {
     sb_end end;
     double log_p;       /* under the distribution that was drawn from: tempered, masked */
     double log_p_model; /* under the model itself: T = 1, unmasked */
-    double g;           /* the perturbed log-probability (SBS and relatives) */
+    double g;           /* the perturbed log-probability (sbs and explicit) */
     double log_weight;  /* log of p / q, the importance weight at threshold kappa */
 } sb_sequence;
 
@@ -44,11 +44,12 @@ typedef struct sb_result {
     sb_sequence *sequences; /* (n_sequences) in the order drawn, or best first */
     double kappa;           /* the threshold; -inf if exhausted, NaN if it was not searched for */
     bool exhausted;         /* the search found that the model has no other sequences */
-    double log_p_draw;      /* log-probability of this draw, in this order (Theorem 1), or NaN */
-    uint64_t model_rows;    /* rows that the search asked the model for */
-    bool complete;          /* false: reject found fewer than k distinct sequences */
-    uint64_t samples;       /* reject: samples drawn */
-    uint64_t sampled_rows;  /* reject: rows these would cost if each prefix were not shared */
+    double log_p_draw;   /* log-probability of this draw, in this order (Theorem 1 of the paper), or
+                            NaN */
+    uint64_t model_rows; /* rows that the search asked the model for */
+    bool complete;       /* false: reject found fewer than k distinct sequences */
+    uint64_t samples;    /* reject: samples drawn */
+    uint64_t sampled_rows; /* reject: rows that these would cost without shared prefixes */
     /* private */
     int32_t *token_pool;
     size_t token_capacity, sequence_capacity;

@@ -28,9 +28,9 @@ SB_API sb_status sb_topk_open(sb_topk **topk, int32_t k, uint64_t seed, sb_error
 /* Frees the sampler. Accepts NULL. */
 SB_API void sb_topk_close(sb_topk *topk);
 
-/* Offers the next item of the stream. If *slot is 0 .. k, the item is kept for now, and the caller
- * should store the data of the item under this number, in place of what was there. If *slot is -1,
- * the item is not in the sample.
+/* Offers the next item of the stream. If *slot is 0 .. k (k + 1 slots: one is for the threshold),
+ * the item is kept for now, and the caller should store the data of the item under this number, in
+ * place of what was there. If *slot is -1, the item is not in the sample.
  *
  * A log-weight of -inf means a weight of zero: the item is never drawn. NaN, +inf and finite
  * numbers beyond 1e12 in magnitude, where a double has no digits left for the noise, are
@@ -56,8 +56,8 @@ SB_API double sb_plackett_luce_log_p(const double *log_p, size_t n, bool is_all)
 /* Returns the log of the importance weight p / q, q = 1 - exp(-exp(log_p - kappa)) (appendix C). */
 SB_API double sb_log_weight(double log_p, double kappa);
 
-/* Returns log sum exp(x_i) of a row of logits, to 1e-6, with the exponential that normalises rows.
- * Returns -inf if n = 0, and NaN if one of them is NaN or +inf. */
+/* Returns log sum exp(x_i) of a row of logits, to 1e-6, computed as the library normalises rows.
+ * Returns -inf if n = 0, and NaN if an x_i is NaN or +inf. */
 SB_API double sb_log_sum_exp(const float *x, size_t n);
 
 #ifdef __cplusplus

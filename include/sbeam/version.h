@@ -21,9 +21,9 @@ SB_API const char *sb_version(void);
  * forces "plain". Both give the same bits, except for neural models. */
 SB_API const char *sb_cpu(void);
 
-/* Returns the name of part i of this build, such as "llama.cpp", or NULL if there are only i parts
- * or fewer. Writes "yes", "no" or a version to *value, and for the part "kernels" what sb_cpu
- * returns; *value is unchanged if there is no part i. Both strings are static. */
+/* Returns the name of part i of this build, such as "llama.cpp", or NULL if i is past the last
+ * part. Writes "yes", "no" or a version to *value, and for the part "kernels" what sb_cpu returns;
+ * *value is unchanged if there is no part i. Both strings are static. */
 SB_API const char *sb_build_info(size_t i, const char **value);
 
 #ifdef __cplusplus
