@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "decode/decode.h"
 #include "decode/select.h"
 
 static double rank_score(const sb_config *config, double log_p, int32_t length)
@@ -29,7 +28,7 @@ static struct ranking rank_children(const sb_config *config, const struct entry 
 static sb_status start_beam(sb_decoder *decoder, struct slot *slot)
 {
     (void)decoder;
-    return decode_push_root(slot, 0, 0);
+    return slot_push_root(slot, 0, 0);
 }
 
 static bool is_finished(const struct entry *entry)
@@ -65,8 +64,8 @@ static sb_status expand_stay(sb_decoder *decoder, struct slot *slot)
     select_sort(&best);
     for (size_t i = 0; i < best.n && status == SB_OK; i++) {
         const struct candidate *const c = &best.items[i];
-        status = c->token < 0 ? decode_keep(slot, c->entry)
-                              : decode_push_child(decoder, slot, c->entry, c->token, c->score);
+        status = c->token < 0 ? slot_keep(slot, c->entry)
+                              : slot_push_child(decoder, slot, c->entry, c->token, c->score);
     }
     if (decoder->config.early_stop && slot->next.n > 0 && is_finished(&slot->next.entries[0]))
         slot->n_wanted = 0; /* ends the search */
@@ -93,7 +92,7 @@ static sb_status retire(const sb_decoder *decoder, struct slot *slot)
             continue;
         }
         entry->tag = (int64_t)slot->count++;
-        const sb_status status = decode_append(&slot->done, entry);
+        const sb_status status = beam_append(&slot->done, entry);
         if (status != SB_OK)
             return status;
     }
@@ -129,7 +128,7 @@ static sb_status push_in_order(sb_decoder *decoder, struct slot *slot, const str
         const bool is_live =
             j == leaves->n || (i < live->n && select_before(&live->items[i], &leaves->items[j]));
         const struct candidate *const c = is_live ? &live->items[i++] : &leaves->items[j++];
-        status = decode_push_child(decoder, slot, c->entry, c->token, c->score);
+        status = slot_push_child(decoder, slot, c->entry, c->token, c->score);
     }
     return status;
 }

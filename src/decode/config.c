@@ -1,7 +1,7 @@
 /* The option table: it has every scalar setting once, with its type, default, bounds, help and the
  * methods that take it. Defaults, checks, the command line and the bindings come from this table.
  */
-#include "sbeam/config.h"
+#include "decode/config.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -10,7 +10,6 @@
 
 #include "base/decimal.h"
 #include "base/status.h"
-#include "decode/decode.h"
 
 #define BIT(method) (1u << SB_METHOD_##method)
 #define ALL_METHODS                                                                                \

@@ -1,11 +1,13 @@
 /* The decoder as an object: opens and closes it, starts jobs in its slots and gives their results.
- * The loop itself is in decode.c. */
+ * The loop itself is in loop.c. */
 #include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "decode/decode.h"
+#include "decode/config.h"
+#include "decode/loop.h"
+#include "decode/result.h"
 
 static const struct method *const methods[] = {
     [SB_METHOD_SBS] = &method_sbs,
@@ -54,10 +56,10 @@ sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t *slot_n
     status = decoder->method->start(decoder, slot);
     if (status == SB_OK) {
         slot->state = SLOT_RUNNING;
-        status = decode_build_request(decoder, err);
+        status = loop_build_request(decoder, err);
     }
     if (status != SB_OK)
-        return decode_fail(decoder, status, err);
+        return loop_fail(decoder, status, err);
     if (slot_number != NULL)
         *slot_number = s;
     return SB_OK;
@@ -106,8 +108,8 @@ sb_status sb_decoder_cancel(sb_decoder *decoder, int32_t slot_number, sb_error *
     if (decoder->failed || slot->state == SLOT_FREE)
         return status_fail(err, SB_ERR_STATE, "slot %d has no job to cancel", slot_number);
     slot->state = SLOT_FREE;
-    const sb_status status = decode_build_request(decoder, err);
-    return status == SB_OK ? SB_OK : decode_fail(decoder, status, err);
+    const sb_status status = loop_build_request(decoder, err);
+    return status == SB_OK ? SB_OK : loop_fail(decoder, status, err);
 }
 
 bool sb_decoder_beam(const sb_decoder *decoder, int32_t slot_number, int32_t i,

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "decode/decode.h"
 #include "decode/select.h"
 
 static int32_t count_groups(const sb_config *config)
@@ -21,7 +20,7 @@ static int32_t count_groups(const sb_config *config)
 static sb_status start_diverse(sb_decoder *decoder, struct slot *slot)
 {
     for (int32_t group = 0; group < count_groups(&decoder->config); group++) {
-        const sb_status status = decode_push_root(slot, 0, group);
+        const sb_status status = slot_push_root(slot, 0, group);
         if (status != SB_OK)
             return status;
     }
@@ -51,10 +50,10 @@ static sb_status expand_group(sb_decoder *decoder, struct slot *slot, size_t fir
     for (size_t i = 0; i < best->n && status == SB_OK; i++) {
         const struct candidate *const c = &best->items[i];
         if (c->token < 0) {
-            status = decode_keep(slot, c->entry);
+            status = slot_keep(slot, c->entry);
             continue;
         }
-        status = decode_push_child(decoder, slot, c->entry, c->token, c->score);
+        status = slot_push_child(decoder, slot, c->entry, c->token, c->score);
         if (status == SB_OK && decoder->config.penalty == SB_PENALTY_STEP) {
             struct entry *const child = &slot->next.entries[slot->next.n - 1];
             child->score = child->phi;
@@ -96,12 +95,11 @@ static sb_status finish_diverse(sb_decoder *decoder, struct slot *slot)
     struct entry *const entries = slot->now.entries;
     for (size_t i = 1; i < slot->now.n; i++) {
         const struct entry moved = entries[i];
-        size_t place = i;
-        for (; place > 0 && entries[place - 1].tag == moved.tag &&
-               entries[place - 1].score < moved.score;
-             place--)
-            entries[place] = entries[place - 1];
-        entries[place] = moved;
+        size_t to = i;
+        for (; to > 0 && entries[to - 1].tag == moved.tag && entries[to - 1].score < moved.score;
+             to--)
+            entries[to] = entries[to - 1];
+        entries[to] = moved;
     }
     return SB_OK;
 }

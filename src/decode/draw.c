@@ -10,8 +10,9 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "decode/cached_steps.h"
-#include "decode/decode.h"
+#include "decode/config.h"
 #include "decode/draw_pool.h"
+#include "decode/result.h"
 
 enum { MOST_THREADS = 1024, MOST_BATCH = 4096 };
 

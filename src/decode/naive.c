@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "decode/decode.h"
 #include "decode/merge.h"
 
 static sb_status expand_resample(sb_decoder *decoder, struct slot *slot, sb_error *err)
@@ -45,7 +44,7 @@ static sb_status push_one_child(sb_decoder *decoder, struct slot *slot, size_t i
                   entry->score);
     const int32_t token = children_take(&stream);
     logspace_total_add(&slot->pruned, entry->phi + row_log_rest(stream.row));
-    return decode_push_child(decoder, slot, (int32_t)i, token, entry->score);
+    return slot_push_child(decoder, slot, (int32_t)i, token, entry->score);
 }
 
 static sb_status expand_commit(sb_decoder *decoder, struct slot *slot, sb_error *err)
@@ -56,7 +55,7 @@ static sb_status expand_commit(sb_decoder *decoder, struct slot *slot, sb_error 
     sb_status status = SB_OK;
     for (size_t i = 0; i < slot->now.n && status == SB_OK; i++)
         status = slot->now.entries[i].end == SB_END_NONE ? push_one_child(decoder, slot, i)
-                                                         : decode_keep(slot, (int32_t)i);
+                                                         : slot_keep(slot, (int32_t)i);
     return status;
 }
 

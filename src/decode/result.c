@@ -1,11 +1,11 @@
-/* Turns the last beam into a result: tokens, weights and the probability of the whole draw. */
+#include "decode/result.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "decode/decode.h"
 #include "math/logspace.h"
 
 const char *sb_end_name(sb_end end)
@@ -96,12 +96,12 @@ static sb_status copy_tokens(const struct slot *slot, sb_result *result)
         int32_t n = 0;
         for (int32_t p = entry->path; p >= 0; p = slot->path[p].previous)
             n++;
-        int32_t *place = next + n;
-        for (int32_t p = entry->path; p >= 0; p = slot->path[p].previous)
-            *--place = slot->path[p].token;
         result->sequences[i].tokens = next;
         result->sequences[i].n_tokens = n;
         next += n;
+        int32_t *end = next;
+        for (int32_t p = entry->path; p >= 0; p = slot->path[p].previous)
+            *--end = slot->path[p].token;
     }
     return SB_OK;
 }

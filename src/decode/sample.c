@@ -13,14 +13,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "decode/decode.h"
+#include "decode/slot.h"
 
 enum { LARGEST_ROUND = 4096 };
 
 static sb_status start_samples(struct slot *slot, uint64_t first, uint64_t n)
 {
     for (uint64_t i = first; i < first + n; i++) {
-        const sb_status status = decode_push_root(slot, NAN, (int64_t)i);
+        const sb_status status = slot_push_root(slot, NAN, (int64_t)i);
         if (status != SB_OK)
             return status;
     }
@@ -55,7 +55,7 @@ static sb_status expand_samples(sb_decoder *decoder, struct slot *slot, sb_error
     qsort(choices, n, sizeof *choices, compare_choices);
     for (size_t i = 0; i < n; i++) {
         const sb_status status =
-            decode_push_child(decoder, slot, choices[i].entry, choices[i].token, NAN);
+            slot_push_child(decoder, slot, choices[i].entry, choices[i].token, NAN);
         if (status != SB_OK)
             return status;
     }
@@ -65,7 +65,7 @@ static sb_status expand_samples(sb_decoder *decoder, struct slot *slot, sb_error
         const struct entry *const entry = &slot->next.entries[i];
         if (entry->end == SB_END_NONE)
             slot->next.entries[n_live++] = *entry;
-        else if (decode_append(&slot->done, entry) != SB_OK)
+        else if (beam_append(&slot->done, entry) != SB_OK)
             return SB_ERR_MEMORY;
     }
     slot->next.n = n_live;
@@ -128,14 +128,14 @@ static sb_status start_reject(sb_decoder *decoder, struct slot *slot)
 
 /* Frees the paths of a round. slot->path holds the paths of the sequences found before, up to
  * kept_path, then all paths of the round. This moves the paths of the new sequences, from `first`
- * on, to the place after kept_path and drops the rest of the round. */
+ * on, to the index after kept_path and drops the rest of the round. */
 static sb_status pack_paths(sb_decoder *decoder, struct slot *slot, size_t first, size_t kept_path)
 {
     int32_t *tokens = NULL;
     size_t n = 0, capacity = 0;
     sb_status status = SB_OK;
     for (size_t i = first; i < slot->found.n && status == SB_OK; i++) {
-        const int32_t length = decode_read_path(decoder, slot, slot->found.entries[i].path, 0);
+        const int32_t length = slot_read_path(decoder, slot, slot->found.entries[i].path, 0);
         status = length < 0
                      ? SB_ERR_MEMORY
                      : alloc_reserve(&tokens, &capacity, n + (size_t)length + 1, sizeof *tokens);
@@ -172,7 +172,7 @@ static sb_status add_if_new(struct slot *slot, const struct entry *sample)
         if (noise_same_node(slot->found.entries[slot->found_table[i]].node, sample->node))
             return SB_OK;
     slot->found_table[i] = (int32_t)slot->found.n;
-    return decode_append(&slot->found, sample);
+    return beam_append(&slot->found, sample);
 }
 
 static sb_status finish_reject(sb_decoder *decoder, struct slot *slot)

@@ -8,7 +8,6 @@
 #include <math.h>
 
 #include "base/status.h"
-#include "decode/decode.h"
 #include "decode/merge.h"
 #include "math/logspace.h"
 

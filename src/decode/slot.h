@@ -1,16 +1,18 @@
-/* The inner data of the decoder, shared by its loop (decode.c) and the methods.
+/* The data of a decoder and its slots, and the functions by which methods change them.
  *
  * A slot holds one job: a beam of entries (prefixes and finished leaves) and the rows that it asks
- * the model for. At each step decode.c opens the rows. The method chooses the children and finished
- * entries that make up the next beam. decode.c does the rest: it finds how a child ends, and keeps
- * paths, log-probabilities and the list of rows to ask for. */
-#ifndef DECODE_DECODE_H
-#define DECODE_DECODE_H
+ * the model for. At each step the loop (loop.c) opens the rows. Then the method chooses the
+ * children and finished entries that make up the next beam. The functions below do the work that
+ * all methods share: they find how a child ends, and keep paths, log-probabilities and the list of
+ * rows to ask for. */
+#ifndef DECODE_SLOT_H
+#define DECODE_SLOT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/alloc.h"
 #include "math/children.h"
 #include "math/logspace.h"
 #include "math/noise.h"
@@ -42,6 +44,16 @@ static inline void beam_swap(struct beam *a, struct beam *b)
     const struct beam c = *a;
     *a = *b;
     *b = c;
+}
+
+/* Appends a copy of an entry. */
+static inline sb_status beam_append(struct beam *beam, const struct entry *entry)
+{
+    const sb_status status =
+        alloc_reserve(&beam->entries, &beam->capacity, beam->n + 1, sizeof *beam->entries);
+    if (status == SB_OK)
+        beam->entries[beam->n++] = *entry;
+    return status;
 }
 
 /* One token of a path. Paths with a common prefix share its steps. */
@@ -107,7 +119,7 @@ struct sb_decoder {
     size_t candidate_capacity, leaf_capacity;
     int32_t *counts;      /* (vocab_size) diverse: how often earlier groups chose a token */
     int32_t *scratch_ids; /* (vocab_size) for filter.c */
-    int32_t *tokens;      /* the last path that decode_read_path read */
+    int32_t *tokens;      /* the last path that slot_read_path read */
     size_t token_capacity;
 };
 
@@ -130,45 +142,19 @@ extern const struct method method_sbs, method_beam, method_sample, method_divers
     method_reject, method_explicit, method_commit, method_beam_sample;
 
 /* For methods. Appends a root entry to slot->now and asks for its row. */
-sb_status decode_push_root(struct slot *slot, double score, int64_t tag);
+sb_status slot_push_root(struct slot *slot, double score, int64_t tag);
 /* Appends the child `token` of entry `parent` of slot->now to slot->next. If the entry before it is
  * the same node, both share one row and one path. */
-sb_status decode_push_child(sb_decoder *decoder, struct slot *slot, int32_t parent, int32_t token,
-                            double score);
+sb_status slot_push_child(sb_decoder *decoder, struct slot *slot, int32_t parent, int32_t token,
+                          double score);
 /* Keeps finished entry `i` of slot->now on slot->next. */
-sb_status decode_keep(struct slot *slot, int32_t i);
-/* Appends a copy of an entry. */
-sb_status decode_append(struct beam *beam, const struct entry *entry);
+sb_status slot_keep(struct slot *slot, int32_t i);
 /* Returns how the child `token` of an entry ends. If memory is short, *status is SB_ERR_MEMORY;
  * otherwise *status is unchanged. */
-sb_end decode_end_of(sb_decoder *decoder, const struct slot *slot, const struct entry *parent,
-                     int32_t token, sb_status *status);
+sb_end slot_end_of(sb_decoder *decoder, const struct slot *slot, const struct entry *parent,
+                   int32_t token, sb_status *status);
 /* Reads the last `most` tokens of a path (0: all) into decoder->tokens, which has room for one
  * more. Returns their number, or -1 if memory is short. */
-int32_t decode_read_path(sb_decoder *decoder, const struct slot *slot, int32_t path, int32_t most);
-/* Writes the error for a row that row_open refused. Returns SB_ERR_MODEL. */
-sb_status decode_refuse_row(const struct row *row, int32_t step, size_t place, sb_error *err);
-
-/* Makes the list of the rows that all running slots ask for. */
-sb_status decode_build_request(sb_decoder *decoder, sb_error *err);
-/* Marks the decoder as failed. Writes the message for SB_ERR_MEMORY, which comes without one. */
-sb_status decode_fail(sb_decoder *decoder, sb_status status, sb_error *err);
-
-/* Checks a temperature against the bounds of the option table (config.c). */
-sb_status config_check_temperature(double temperature, sb_error *err);
-
-/* Removes the tokens that the config filters out from an opened row (filter.c). Returns false if no
- * token is left. */
-bool filter_row(sb_decoder *decoder, const struct slot *slot, int32_t row);
-
-/* Fills slot->result from slot->now (result.c). */
-sb_status result_build(sb_decoder *decoder, struct slot *slot);
-/* Makes a result empty, but keeps its memory for the next one. */
-void result_clear(sb_result *result);
-/* Copies a result with its sequences and tokens into the memory of *to, which grows if necessary.
- * On failure the content of *to is unchanged. */
-sb_status result_copy(sb_result *to, const sb_result *from);
-/* Frees the memory of a result, but not the struct. */
-void result_release(sb_result *result);
+int32_t slot_read_path(sb_decoder *decoder, const struct slot *slot, int32_t path, int32_t most);
 
 #endif
