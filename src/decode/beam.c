@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "decode/method.h"
 #include "decode/select.h"
 
 static double rank_score(const sb_config *config, double log_p, int32_t length)
@@ -190,4 +191,10 @@ static sb_status finish_beam(sb_decoder *decoder, struct slot *slot)
     return SB_OK;
 }
 
-const struct method method_beam = {"beam", start_beam, expand_beam, finish_beam, false, false};
+const struct method method_beam = {
+    .info = {.law = SB_LAW_DETERMINISTIC},
+    .row_use = ROWS_BOUNDED,
+    .start = start_beam,
+    .expand = expand_beam,
+    .finish = finish_beam,
+};

@@ -7,19 +7,8 @@
 #include "base/status.h"
 #include "decode/config.h"
 #include "decode/loop.h"
+#include "decode/method.h"
 #include "decode/result.h"
-
-static const struct method *const methods[] = {
-    [SB_METHOD_SBS] = &method_sbs,
-    [SB_METHOD_BEAM] = &method_beam,
-    [SB_METHOD_SAMPLE] = &method_sample,
-    [SB_METHOD_DIVERSE] = &method_diverse,
-    [SB_METHOD_RESAMPLE] = &method_resample,
-    [SB_METHOD_REJECT] = &method_reject,
-    [SB_METHOD_EXPLICIT] = &method_explicit,
-    [SB_METHOD_COMMIT] = &method_commit,
-    [SB_METHOD_BEAM_SAMPLE] = &method_beam_sample,
-};
 
 enum { MOST_SLOTS = 4096 };
 
@@ -162,14 +151,13 @@ static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config
         return status_fail(err, SB_ERR_ARGUMENT,
                            "the config has stop strings, but is_stop is NULL; expected a function, "
                            "because the decoder itself has no text");
-    if (spec->max_rows > 0 && config->method == SB_METHOD_EXPLICIT)
+    if (spec->max_rows > 0 && method_get(config->method)->row_use == ROWS_WHOLE_LEVEL)
         return status_fail(err, SB_ERR_LIMIT,
-                           "explicit evaluates a whole level of the tree at once, but a draw from "
+                           "%s evaluates a whole level of the tree at once, but a draw from "
                            "this model has at most %d rows; use method sbs, which gives the same "
                            "sequences",
-                           spec->max_rows);
-    const int64_t rows =
-        (int64_t)config->k + (config->method == SB_METHOD_SBS && config->kappa ? 1 : 0);
+                           sb_method_name(config->method), spec->max_rows);
+    const int64_t rows = method_needed_rows(config);
     if (spec->max_rows > 0 && rows > spec->max_rows)
         return status_fail(err, SB_ERR_LIMIT, "k = %d needs %lld rows at once; the model allows %d",
                            config->k, (long long)rows, spec->max_rows);
@@ -198,7 +186,7 @@ sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,
     d->config = *config;
     d->config.stop = NULL; /* only is_stop uses them */
     d->config.n_stop = 0;
-    d->method = methods[config->method];
+    d->method = method_get(config->method);
     d->config.ban = NULL;
     d->slots = alloc_zeroed((size_t)spec->max_slots, sizeof *d->slots);
     d->counts = alloc_zeroed((size_t)spec->vocab_size, sizeof *d->counts);

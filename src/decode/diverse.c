@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "decode/method.h"
 #include "decode/select.h"
 
 static int32_t count_groups(const sb_config *config)
@@ -104,5 +105,11 @@ static sb_status finish_diverse(sb_decoder *decoder, struct slot *slot)
     return SB_OK;
 }
 
-const struct method method_diverse = {"diverse",      start_diverse, expand_diverse,
-                                      finish_diverse, false,         false};
+const struct method method_diverse = {
+    .info = {.law = SB_LAW_DETERMINISTIC,
+             .why_no_estimate = "it chooses sequences that differ, not by the model's law"},
+    .row_use = ROWS_BOUNDED,
+    .start = start_diverse,
+    .expand = expand_diverse,
+    .finish = finish_diverse,
+};

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "decode/filter.h"
+#include "decode/method.h"
 #include "decode/result.h"
 
 /* Makes room for n opened rows. */

@@ -18,6 +18,9 @@
 
 #include "base/alloc.h"
 #include "decode/merge.h"
+#include "decode/method.h"
+
+#define WHY_NO_ESTIMATE "its draws do not follow the model's law"
 
 static sb_status expand_resample(sb_decoder *decoder, struct slot *slot, sb_error *err)
 {
@@ -105,9 +108,24 @@ static sb_status expand_beam_sample(sb_decoder *decoder, struct slot *slot, sb_e
     return renew_wanted(slot);
 }
 
-const struct method method_resample = {"resample",   merge_start, expand_resample,
-                                       finish_naive, false,       false};
-const struct method method_commit = {"commit",     merge_start, expand_commit,
-                                     finish_naive, false,       false};
-const struct method method_beam_sample = {"beam-sample", merge_start, expand_beam_sample,
-                                          finish_naive,  false,       false};
+const struct method method_resample = {
+    .info = {.law = SB_LAW_BIASED, .why_no_estimate = WHY_NO_ESTIMATE},
+    .row_use = ROWS_BOUNDED,
+    .start = merge_start,
+    .expand = expand_resample,
+    .finish = finish_naive,
+};
+const struct method method_commit = {
+    .info = {.law = SB_LAW_BIASED, .why_no_estimate = WHY_NO_ESTIMATE},
+    .row_use = ROWS_BOUNDED,
+    .start = merge_start,
+    .expand = expand_commit,
+    .finish = finish_naive,
+};
+const struct method method_beam_sample = {
+    .info = {.law = SB_LAW_BIASED, .why_no_estimate = WHY_NO_ESTIMATE},
+    .row_use = ROWS_BOUNDED,
+    .start = merge_start,
+    .expand = expand_beam_sample,
+    .finish = finish_naive,
+};

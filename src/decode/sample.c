@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "decode/slot.h"
+#include "decode/method.h"
 
 enum { LARGEST_ROUND = 4096 };
 
@@ -211,7 +211,20 @@ static sb_status finish_reject(sb_decoder *decoder, struct slot *slot)
     return SB_OK;
 }
 
-const struct method method_sample = {"sample",      start_sample, expand_samples,
-                                     finish_sample, false,        false};
-const struct method method_reject = {"reject",      start_reject, expand_samples,
-                                     finish_reject, false,        true};
+const struct method method_sample = {
+    .info = {.law = SB_LAW_INDEPENDENT},
+    .row_use = ROWS_BOUNDED,
+    .start = start_sample,
+    .expand = expand_samples,
+    .finish = finish_sample,
+};
+const struct method method_reject = {
+    .info = {.law = SB_LAW_WITHOUT_REPLACEMENT,
+             .counts_samples = true,
+             .why_no_estimate =
+                 "its draws have no kappa; method sbs draws by the same law and has one"},
+    .row_use = ROWS_FLEXIBLE,
+    .start = start_reject,
+    .expand = expand_samples,
+    .finish = finish_reject,
+};

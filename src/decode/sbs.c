@@ -9,15 +9,21 @@
 
 #include "base/status.h"
 #include "decode/merge.h"
+#include "decode/method.h"
 #include "math/logspace.h"
 
 enum { MOST_NODES = 1000000 }; /* of an explicit tree */
 
+/* A beam has one row for each entry that grows. */
+static int64_t beam_width(const sb_config *config)
+{
+    return (int64_t)config->k + (config->kappa ? 1 : 0);
+}
+
 static sb_status expand_sbs(sb_decoder *decoder, struct slot *slot, sb_error *err)
 {
     (void)err;
-    return merge_best(decoder, slot, (size_t)decoder->config.k + (decoder->config.kappa ? 1 : 0),
-                      false);
+    return merge_best(decoder, slot, (size_t)beam_width(&decoder->config), false);
 }
 
 static sb_status expand_explicit(sb_decoder *decoder, struct slot *slot, sb_error *err)
@@ -52,6 +58,18 @@ static sb_status finish_sorted(sb_decoder *decoder, struct slot *slot)
     return SB_OK;
 }
 
-const struct method method_sbs = {"sbs", merge_start, expand_sbs, finish_sorted, true, true};
-const struct method method_explicit = {"explicit",    merge_start, expand_explicit,
-                                       finish_sorted, true,        true};
+const struct method method_sbs = {
+    .info = {.law = SB_LAW_WITHOUT_REPLACEMENT, .has_g = true},
+    .row_use = ROWS_BOUNDED,
+    .needed_rows = beam_width,
+    .start = merge_start,
+    .expand = expand_sbs,
+    .finish = finish_sorted,
+};
+const struct method method_explicit = {
+    .info = {.law = SB_LAW_WITHOUT_REPLACEMENT, .has_g = true},
+    .row_use = ROWS_WHOLE_LEVEL,
+    .start = merge_start,
+    .expand = expand_explicit,
+    .finish = finish_sorted,
+};

@@ -123,24 +123,6 @@ struct sb_decoder {
     size_t token_capacity;
 };
 
-/* A method of drawing. */
-struct method {
-    const char *name;
-    /* Required. Puts the root, or several entries that share it, on slot->now. */
-    sb_status (*start)(sb_decoder *decoder, struct slot *slot);
-    /* Required. Fills slot->next from slot->now and the decoder's opened rows. */
-    sb_status (*expand)(sb_decoder *decoder, struct slot *slot, sb_error *err);
-    /* Required. Called when no entry of slot->now grows. Puts the sequences on slot->now in the
-     * order in which they are returned, or starts again (reject) by putting roots there. Sets kappa
-     * and exhausted of slot->result if the method has them. */
-    sb_status (*finish)(sb_decoder *decoder, struct slot *slot);
-    bool has_g;          /* the score of an entry is its G */
-    bool has_log_p_draw; /* the result is an ordered sample without replacement */
-};
-
-extern const struct method method_sbs, method_beam, method_sample, method_diverse, method_resample,
-    method_reject, method_explicit, method_commit, method_beam_sample;
-
 /* For methods. Appends a root entry to slot->now and asks for its row. */
 sb_status slot_push_root(struct slot *slot, double score, int64_t tag);
 /* Appends the child `token` of entry `parent` of slot->now to slot->next. If the entry before it is
