@@ -9,7 +9,6 @@
  *
  * With a length penalty A, hypotheses are ranked by log_p / length^A; the length includes EOS. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "decode/method.h"
@@ -26,9 +25,24 @@ static struct ranking rank_children(const sb_config *config, const struct entry 
                             rank_score(config, 1, parent->depth + 1)};
 }
 
+/* The hypotheses that have left the beam (finished leave). */
+struct finished {
+    struct beam done;
+    struct beam merged; /* workspace of retire */
+};
+
+static void close_beam(void *own)
+{
+    struct finished *const finished = own;
+    alloc_free(finished->done.entries);
+    alloc_free(finished->merged.entries);
+}
+
 static sb_status start_beam(sb_decoder *decoder, struct slot *slot)
 {
     (void)decoder;
+    struct finished *const finished = slot->own;
+    finished->done.n = 0;
     return slot_push_root(slot, 0, 0);
 }
 
@@ -73,43 +87,44 @@ static sb_status expand_stay(sb_decoder *decoder, struct slot *slot)
     return status;
 }
 
-/* Orders by descending score, then by the order of finishing, which is in `tag`. */
-static int compare_done(const void *a, const void *b)
-{
-    const struct entry *const x = a, *const y = b;
-    if (x->score != y->score)
-        return x->score > y->score ? -1 : 1;
-    return (x->tag > y->tag) - (x->tag < y->tag);
-}
-
-/* Moves the finished entries of slot->next to slot->done and keeps the k best there. */
+/* Moves the finished entries of slot->next to `done` and keeps the k best there. Both lists are in
+ * descending order of score. Of equal scores, the one that finished first comes first. */
 static sb_status retire(const sb_decoder *decoder, struct slot *slot)
 {
-    size_t n_live = 0;
+    struct finished *const finished = slot->own;
+    const struct beam *const done = &finished->done;
+    struct beam *const merged = &finished->merged;
+    size_t n_live = 0, n_taken = 0;
+    sb_status status = SB_OK;
+    merged->n = 0;
     for (size_t i = 0; i < slot->next.n; i++) {
-        struct entry *const entry = &slot->next.entries[i];
+        const struct entry *const entry = &slot->next.entries[i];
         if (!is_finished(entry)) {
             slot->next.entries[n_live++] = *entry;
             continue;
         }
-        entry->tag = (int64_t)slot->count++;
-        const sb_status status = beam_append(&slot->done, entry);
-        if (status != SB_OK)
-            return status;
+        while (n_taken < done->n && done->entries[n_taken].score >= entry->score && status == SB_OK)
+            status = beam_append(merged, &done->entries[n_taken++]);
+        if (status == SB_OK)
+            status = beam_append(merged, entry);
     }
     slot->next.n = n_live;
-    if (slot->done.n > 0)
-        qsort(slot->done.entries, slot->done.n, sizeof *slot->done.entries, compare_done);
-    if (slot->done.n > (size_t)decoder->config.k)
-        slot->done.n = (size_t)decoder->config.k;
-    return SB_OK;
+    if (merged->n == 0)
+        return status;
+    while (n_taken < done->n && status == SB_OK)
+        status = beam_append(merged, &done->entries[n_taken++]);
+    if (merged->n > (size_t)decoder->config.k)
+        merged->n = (size_t)decoder->config.k;
+    beam_swap(&finished->done, merged);
+    return status;
 }
 
 /* Returns whether no live entry can still enter the k best finished ones. */
 static bool is_settled(const sb_decoder *decoder, const struct slot *slot)
 {
     const sb_config *const config = &decoder->config;
-    if (slot->done.n < (size_t)config->k)
+    const struct finished *const finished = slot->own;
+    if (finished->done.n < (size_t)config->k)
         return false;
     if (config->early_stop || slot->next.n == 0)
         return true;
@@ -118,7 +133,7 @@ static bool is_settled(const sb_decoder *decoder, const struct slot *slot)
     const struct entry *const best = &slot->next.entries[0];
     const double bound = fmax(rank_score(config, best->phi, best->depth + 1),
                               rank_score(config, best->phi, config->max_len));
-    return slot->done.entries[slot->done.n - 1].score >= bound;
+    return finished->done.entries[finished->done.n - 1].score >= bound;
 }
 
 /* Pushes both sorted lists as one, best first: this is the order in which equal scores finish. */
@@ -174,7 +189,8 @@ static sb_status expand_beam(sb_decoder *decoder, struct slot *slot, sb_error *e
 static sb_status finish_beam(sb_decoder *decoder, struct slot *slot)
 {
     if (decoder->config.finished == SB_FINISHED_LEAVE) {
-        beam_swap(&slot->now, &slot->done);
+        struct finished *const finished = slot->own;
+        beam_swap(&slot->now, &finished->done);
         return SB_OK;
     }
     /* After an early stop some entries have not finished; they are dropped. */
@@ -194,6 +210,8 @@ static sb_status finish_beam(sb_decoder *decoder, struct slot *slot)
 const struct method method_beam = {
     .info = {.law = SB_LAW_DETERMINISTIC},
     .row_use = ROWS_BOUNDED,
+    .own_size = sizeof(struct finished),
+    .close = close_beam,
     .start = start_beam,
     .expand = expand_beam,
     .finish = finish_beam,

@@ -36,10 +36,9 @@ sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t *slot_n
     slot->key = (struct noise_key){decoder->config.seed, job->stream, job->draw};
     slot->temperature = temperature;
     slot->step = 0;
-    slot->now.n = slot->next.n = slot->done.n = slot->found.n = 0;
+    slot->now.n = slot->next.n = 0;
     slot->n_path = slot->n_wanted = 0;
-    slot->model_rows = slot->count = slot->samples = slot->sampled_rows = 0;
-    slot->round_first = slot->round_size = 0;
+    slot->model_rows = 0;
     slot->pruned = LOGSPACE_NOTHING;
     result_clear(&slot->result);
     status = decoder->method->start(decoder, slot);
@@ -189,14 +188,18 @@ sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,
     d->method = method_get(config->method);
     d->config.ban = NULL;
     d->slots = alloc_zeroed((size_t)spec->max_slots, sizeof *d->slots);
+    d->own = alloc_zeroed((size_t)spec->max_slots, d->method->own_size);
     d->counts = alloc_zeroed((size_t)spec->vocab_size, sizeof *d->counts);
     d->scratch_ids = alloc_array((size_t)spec->vocab_size, sizeof *d->scratch_ids);
     int32_t *const ban = alloc_array(config->n_ban, sizeof *ban);
     d->config.ban = ban;
-    if (d->slots == NULL || d->counts == NULL || d->scratch_ids == NULL || ban == NULL) {
+    if (d->slots == NULL || d->own == NULL || d->counts == NULL || d->scratch_ids == NULL ||
+        ban == NULL) {
         sb_decoder_close(d);
         return status_no_memory(err);
     }
+    for (int32_t s = 0; s < spec->max_slots; s++)
+        d->slots[s].own = d->own + (size_t)s * d->method->own_size;
     if (config->n_ban > 0)
         memcpy(ban, config->ban, config->n_ban * sizeof *ban);
     *decoder = d;
@@ -216,13 +219,12 @@ sb_status sb_decoder_set_row_type(sb_decoder *decoder, sb_row_type type, sb_erro
     return SB_OK;
 }
 
-static void release_slot(struct slot *slot)
+static void release_slot(const struct method *method, struct slot *slot)
 {
+    if (slot->own != NULL && method->close != NULL)
+        method->close(slot->own);
     alloc_free(slot->now.entries);
     alloc_free(slot->next.entries);
-    alloc_free(slot->done.entries);
-    alloc_free(slot->found.entries);
-    alloc_free(slot->found_table);
     alloc_free(slot->path);
     alloc_free(slot->wanted);
     result_release(&slot->result);
@@ -233,10 +235,11 @@ void sb_decoder_close(sb_decoder *decoder)
     if (decoder == NULL)
         return;
     for (int32_t s = 0; decoder->slots != NULL && s < decoder->spec.max_slots; s++)
-        release_slot(&decoder->slots[s]);
+        release_slot(decoder->method, &decoder->slots[s]);
     for (size_t i = 0; i < decoder->n_row_objects; i++)
         alloc_free(decoder->row_scratch[i]);
     alloc_free(decoder->slots);
+    alloc_free(decoder->own);
     alloc_free(decoder->parent);
     alloc_free(decoder->rows);
     alloc_free(decoder->row_scratch);

@@ -5,10 +5,8 @@
  * chose it at this step. Finished entries choose nothing. Groups do not see each other's
  * candidates, so two of them may hold the same sequence. With penalty `path` the penalties add up
  * in the score of an entry (as in fairseq); with `step` they count only for the choice at their
- * step. The reported log-probabilities have no penalty. The tag of an entry is its group; the beam
- * is in the order of the groups. */
-#include <string.h>
-
+ * step. The reported log-probabilities have no penalty. Each group has a root of its own, so the
+ * root of an entry tells its group; the beam is in the order of the groups. */
 #include "base/alloc.h"
 #include "decode/method.h"
 #include "decode/select.h"
@@ -76,7 +74,7 @@ static sb_status expand_diverse(sb_decoder *decoder, struct slot *slot, sb_error
     sb_status status = SB_OK;
     for (size_t first = 0, last; first < slot->now.n && status == SB_OK; first = last) {
         for (last = first; last < slot->now.n; last++)
-            if (slot->now.entries[last].tag != slot->now.entries[first].tag)
+            if (slot->now.entries[last].root != slot->now.entries[first].root)
                 break;
         struct shortlist best = {decoder->candidates, 0, width};
         status = expand_group(decoder, slot, first, last, &best);
@@ -97,7 +95,7 @@ static sb_status finish_diverse(sb_decoder *decoder, struct slot *slot)
     for (size_t i = 1; i < slot->now.n; i++) {
         const struct entry moved = entries[i];
         size_t to = i;
-        for (; to > 0 && entries[to - 1].tag == moved.tag && entries[to - 1].score < moved.score;
+        for (; to > 0 && entries[to - 1].root == moved.root && entries[to - 1].score < moved.score;
              to--)
             entries[to] = entries[to - 1];
         entries[to] = moved;

@@ -2,8 +2,6 @@
  * each slot, lets the method make the next beam, and lists the rows to ask for next. */
 #include "decode/loop.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/status.h"
 #include "decode/filter.h"

@@ -17,7 +17,10 @@ struct method {
     enum row_use row_use;
     /* Optional. Returns the number of rows that a draw needs at once; NULL: k. */
     int64_t (*needed_rows)(const sb_config *config);
-    /* Required. Puts the root, or several entries that share it, on slot->now. */
+    size_t own_size; /* bytes of slot->own, which are zero when the decoder opens; 0: none */
+    /* Optional. Frees the memory that slot->own refers to, but not slot->own. */
+    void (*close)(void *own);
+    /* Required. Resets slot->own. Puts the root, or several entries that share it, on slot->now. */
     sb_status (*start)(sb_decoder *decoder, struct slot *slot);
     /* Required. Fills slot->next from slot->now and the decoder's opened rows. */
     sb_status (*expand)(sb_decoder *decoder, struct slot *slot, sb_error *err);

@@ -26,15 +26,27 @@ static sb_status expand_sbs(sb_decoder *decoder, struct slot *slot, sb_error *er
     return merge_best(decoder, slot, (size_t)beam_width(&decoder->config), false);
 }
 
+struct explicit_tree {
+    uint64_t n_nodes; /* made so far */
+};
+
+static sb_status start_explicit(sb_decoder *decoder, struct slot *slot)
+{
+    struct explicit_tree *const tree = slot->own;
+    tree->n_nodes = 0;
+    return merge_start(decoder, slot);
+}
+
 static sb_status expand_explicit(sb_decoder *decoder, struct slot *slot, sb_error *err)
 {
+    struct explicit_tree *const tree = slot->own;
     /* The width has room for the finished leaves, for all nodes that may still be made, and for one
      * more, which shows that there are too many. */
     const sb_status status =
-        merge_best(decoder, slot, slot->now.n + (size_t)(MOST_NODES - slot->count) + 1, false);
+        merge_best(decoder, slot, slot->now.n + (size_t)(MOST_NODES - tree->n_nodes) + 1, false);
     for (size_t i = 0; i < slot->next.n; i++)
-        slot->count += slot->next.entries[i].is_new;
-    if (status == SB_OK && slot->count > MOST_NODES)
+        tree->n_nodes += slot->next.entries[i].is_new;
+    if (status == SB_OK && tree->n_nodes > MOST_NODES)
         return status_fail(err, SB_ERR_LIMIT,
                            "the explicit tree has more than %d nodes; use method sbs, which gives "
                            "the same sequences",
@@ -69,7 +81,8 @@ const struct method method_sbs = {
 const struct method method_explicit = {
     .info = {.law = SB_LAW_WITHOUT_REPLACEMENT, .has_g = true},
     .row_use = ROWS_WHOLE_LEVEL,
-    .start = merge_start,
+    .own_size = sizeof(struct explicit_tree),
+    .start = start_explicit,
     .expand = expand_explicit,
     .finish = finish_sorted,
 };

@@ -9,10 +9,10 @@ static sb_status want_row(struct slot *slot, int32_t parent, int32_t token)
     return status;
 }
 
-sb_status slot_push_root(struct slot *slot, double score, int64_t tag)
+sb_status slot_push_root(struct slot *slot, double score, int64_t number)
 {
     const struct entry root = {
-        .score = score, .tag = tag, .path = -1, .parent = -1, .token = -1, .is_new = true};
+        .score = score, .root = number, .path = -1, .parent = -1, .token = -1, .is_new = true};
     if (slot->n_wanted == 0) {
         const sb_status status = want_row(slot, -1, -1);
         if (status != SB_OK)
@@ -68,7 +68,7 @@ sb_status slot_push_child(sb_decoder *decoder, struct slot *slot, int32_t parent
         .phi = from->phi + row_log_p(row, token),
         .log_p_model = from->log_p_model + row_log_p_model(row, token),
         .score = score,
-        .tag = from->tag,
+        .root = from->root,
         .path = from->path,
         .depth = from->depth + 1,
         .parent = parent,

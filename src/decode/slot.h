@@ -24,7 +24,7 @@ struct entry {
     double phi;         /* log-probability of the prefix, tempered and masked */
     double log_p_model; /* the same under the model itself */
     double score;       /* the number it is ranked by: G, or the score of a beam search */
-    int64_t tag;        /* for the method: number of a sample, of a group, or order of finishing */
+    int64_t root;       /* number of the root that it descends from */
     int32_t row;        /* index of its row among the slot's rows, if it grows */
     int32_t path;       /* index of its last step in slot->path, -1: none */
     int32_t depth;      /* steps from the root, EOS included */
@@ -75,7 +75,6 @@ struct slot {
     double temperature;
     int32_t step; /* steps taken since the root */
     struct beam now, next;
-    struct beam done; /* finished entries that left the beam */
     struct path_step *path;
     size_t n_path, path_capacity;
     struct wanted_row *wanted;
@@ -83,12 +82,7 @@ struct slot {
     int32_t first_row, previous_first_row; /* where its rows begin in the rows of the decoder */
     uint64_t model_rows;
     struct logspace_total pruned; /* mass left off the beam; only for methods that use merge.h */
-    uint64_t count; /* so far: nodes made (explicit) or entries finished (beam, finished leave) */
-    /* only for reject */
-    struct beam found;
-    int32_t *found_table; /* (table_size) hash table: indices into found, -1: empty */
-    size_t table_size;    /* a power of two, at least 2 k */
-    uint64_t round_first, round_size, samples, sampled_rows;
+    void *own;                    /* what only the method knows: its own_size bytes */
     sb_result result;
     sb_error error; /* of a failed slot */
 };
@@ -106,6 +100,7 @@ struct sb_decoder {
     const struct method *method;
     bool failed;
     struct slot *slots; /* (spec.max_slots) */
+    char *own;          /* (spec.max_slots, method->own_size) */
     /* the rows that all slots ask for: (n_rows) each */
     int32_t *parent, *token, *input;
     size_t n_rows, request_capacity;
@@ -123,8 +118,9 @@ struct sb_decoder {
     size_t token_capacity;
 };
 
-/* For methods. Appends a root entry to slot->now and asks for its row. */
-sb_status slot_push_root(struct slot *slot, double score, int64_t tag);
+/* Appends a root entry to slot->now and asks for its row. A method with several roots numbers them;
+ * each entry knows the number of its root. */
+sb_status slot_push_root(struct slot *slot, double score, int64_t number);
 /* Appends the child `token` of entry `parent` of slot->now to slot->next. If the entry before it is
  * the same node, both share one row and one path. */
 sb_status slot_push_child(sb_decoder *decoder, struct slot *slot, int32_t parent, int32_t token,
