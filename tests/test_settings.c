@@ -244,7 +244,7 @@ static void settings_that_methods_refuse(void **state)
     config.groups = 3;
     expect_refused(&config, "divisor");
     sb_config_default(&config);
-    config.method = (sb_method)9;
+    config.method = (sb_method)99;
     expect_refused(&config, "method");
     sb_config_default(&config);
     const char *const stops[] = {""};
