@@ -55,14 +55,17 @@ static void every_allocation_may_fail(void **state)
                   "\"start\":[0.5,0.3,0.2],\"next\":{\"a\":[0.1,0.3,0.6],\"b\":[0.45,0.45,0.1]}}");
     static const char *const stops[] = {"b b b"};
     const int32_t ban[] = {1};
-    for (int variant = 0; variant < 11; variant++) {
+    int n_methods = 0;
+    while (sb_method_name((sb_method)n_methods) != NULL)
+        n_methods++;
+    for (int variant = 0; variant < n_methods + 2; variant++) {
         sb_config config;
         sb_config_default(&config);
-        config.method = (sb_method)(variant < 9 ? variant : SB_METHOD_BEAM);
+        config.method = (sb_method)(variant < n_methods ? variant : SB_METHOD_BEAM);
         config.max_len = 6;
-        if (variant == 9)
+        if (variant == n_methods)
             config.finished = SB_FINISHED_LEAVE;
-        if (variant == 10) {
+        if (variant == n_methods + 1) {
             config.method = SB_METHOD_SBS;
             config.stop = stops;
             config.n_stop = 1;

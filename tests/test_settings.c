@@ -65,9 +65,55 @@ static void settings_by_name(void **state)
     assert_int_equal(sb_config_set(&config, "seed", "18446744073709551615", &err), SB_OK);
     assert_true(config.seed == UINT64_MAX);
     assert_int_equal(sb_config_check(&config, &err), SB_OK);
-    assert_null(sb_method_name((sb_method)99));
+}
+
+/* The value, the name and the choices of the option "method" are in the same order. */
+static void methods_by_name(void **state)
+{
+    (void)state;
     assert_string_equal(sb_method_name(SB_METHOD_EXPLICIT), "explicit");
     assert_string_equal(sb_method_name(SB_METHOD_BEAM_SAMPLE), "beam-sample");
+    assert_string_equal(sb_config_option(0)->metavar,
+                        "sbs|beam|sample|diverse|resample|reject|explicit|commit|beam-sample");
+    sb_config config;
+    sb_error err;
+    sb_config_default(&config);
+    int n = 0;
+    for (const char *name; (name = sb_method_name((sb_method)n)) != NULL; n++) {
+        sb_method found;
+        assert_true(sb_method_find(name, &found));
+        assert_int_equal(found, n);
+        assert_int_equal(sb_config_set(&config, "method", name, &err), SB_OK);
+        assert_int_equal(config.method, n);
+        assert_true(sb_method_takes(found, "k"));
+        assert_non_null(sb_method_get_info(found));
+    }
+    sb_method untouched = SB_METHOD_BEAM;
+    assert_false(sb_method_find("bea", &untouched) || sb_method_find(NULL, &untouched));
+    assert_int_equal(untouched, SB_METHOD_BEAM);
+    assert_null(sb_method_name((sb_method)n));
+    assert_null(sb_method_get_info((sb_method)n));
+    assert_false(sb_method_takes((sb_method)n, "k"));
+}
+
+static void properties_of_methods(void **state)
+{
+    (void)state;
+    assert_true(sb_method_get_info(SB_METHOD_SBS)->has_g);
+    assert_int_equal(sb_method_get_info(SB_METHOD_SAMPLE)->law, SB_LAW_INDEPENDENT);
+    assert_int_equal(sb_method_get_info(SB_METHOD_DIVERSE)->law, SB_LAW_DETERMINISTIC);
+    assert_true(sb_method_get_info(SB_METHOD_REJECT)->counts_samples);
+    for (int m = 0; sb_method_name((sb_method)m) != NULL; m++) {
+        const sb_method_info *const info = sb_method_get_info((sb_method)m);
+        if (info->has_g) /* G and its threshold are those of a sample without replacement */
+            assert_int_equal(info->law, SB_LAW_WITHOUT_REPLACEMENT);
+        if (info->law == SB_LAW_BIASED)
+            assert_non_null(info->why_no_estimate);
+    }
+    assert_true(sb_method_takes(SB_METHOD_SBS, "kappa"));
+    assert_false(sb_method_takes(SB_METHOD_BEAM, "kappa"));
+    assert_false(sb_method_takes(SB_METHOD_BEAM, "no-such-option"));
+    assert_false(sb_method_takes(SB_METHOD_BEAM, NULL));
 }
 
 /* What is set by name is read back by name: the same config, through text. */
@@ -163,12 +209,23 @@ static void settings_that_methods_refuse(void **state)
     sb_config_default(&config);
     config.length_penalty = 0.6;
     expect_refused(&config, "no longer be a sample");
+    assert_non_null(strstr(sb_config_refusal(&config, "length-penalty"), "no longer be a sample"));
+    assert_null(sb_config_refusal(&config, "early-stop")); /* it has its default */
+    config.method = SB_METHOD_DIVERSE;                     /* it makes no sample that could break */
+    expect_refused(&config, "method diverse has no option length-penalty");
+    assert_null(sb_config_refusal(&config, "length-penalty"));
+    config.method = SB_METHOD_BEAM;
+    assert_null(sb_config_refusal(&config, "length-penalty"));
+    config.method = SB_METHOD_SBS;
     config.length_penalty = 0;
     config.early_stop = true;
     expect_refused(&config, "early-stop");
     config.early_stop = false;
     config.strength = 0.1;
     expect_refused(&config, "method sbs has no option strength");
+    assert_null(sb_config_refusal(&config, "strength"));
+    assert_null(sb_config_refusal(&config, "no-such-option"));
+    assert_null(sb_config_refusal(NULL, NULL));
     sb_config_default(&config);
     config.k = 0;
     expect_refused(&config, "k is '0'");
@@ -187,7 +244,7 @@ static void settings_that_methods_refuse(void **state)
     config.groups = 3;
     expect_refused(&config, "divisor");
     sb_config_default(&config);
-    config.method = (sb_method)9;
+    config.method = (sb_method)99;
     expect_refused(&config, "method");
     sb_config_default(&config);
     const char *const stops[] = {""};
@@ -202,10 +259,9 @@ static void settings_that_methods_refuse(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settings_by_name),
-        cmocka_unit_test(settings_read_back),
-        cmocka_unit_test(settings_as_text),
-        cmocka_unit_test(settings_that_methods_refuse),
+        cmocka_unit_test(settings_by_name),      cmocka_unit_test(methods_by_name),
+        cmocka_unit_test(properties_of_methods), cmocka_unit_test(settings_read_back),
+        cmocka_unit_test(settings_as_text),      cmocka_unit_test(settings_that_methods_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static sb_status open_decoder(sb_decoder **decoder, sb_method method, int32_t k,
     config.method = method;
     config.k = k;
     config.temperature = temperature;
-    config.kappa = method != SB_METHOD_SBS; /* SBS: k rows, not k + 1 */
+    config.kappa = !sb_method_takes(method, "kappa"); /* k rows, not k + 1 */
     config.max_len = 1000000;
     config.seed = 7;
     const sb_decoder_spec spec = {

@@ -170,7 +170,7 @@ static sb_status open_decoder(bench_worker *worker, size_t i, sb_error *err)
     config.method = (sb_method)bench_method_of(plan, i);
     config.k = bench_k_of(plan, i);
     config.temperature = plan->temperature;
-    config.kappa = config.method != SB_METHOD_SBS; /* SBS: k rows, not k + 1 */
+    config.kappa = !sb_method_takes(config.method, "kappa"); /* k rows, not k + 1 */
     config.min_len = config.max_len = plan->len;
     config.seed = 1;
     const sb_decoder_spec spec = {

@@ -131,24 +131,29 @@ static bool next_item(const char **list, char *item, size_t size)
     return true;
 }
 
+/* The methods that `bench decode` measures, as bits. */
+static const unsigned COMPARABLE = 1u << SB_METHOD_SBS | 1u << SB_METHOD_BEAM |
+                                   1u << SB_METHOD_SAMPLE | 1u << SB_METHOD_DIVERSE |
+                                   1u << SB_METHOD_RESAMPLE;
+
 static int parse_methods(bench_plan *plan, const char *list)
 {
     char item[64];
     plan->n_methods = 0;
     while (next_item(&list, item, sizeof item)) {
-        int method = strcmp(item, "rows") == 0 ? BENCH_ROWS : 0;
-        const char *name = item;
-        while (method != BENCH_ROWS && (name = sb_method_name((sb_method)method)) != NULL &&
-               strcmp(name, item) != 0)
-            method++;
-        if (name == NULL || method > SB_METHOD_RESAMPLE)
+        sb_method method = SB_METHOD_SBS;
+        const bool is_rows = strcmp(item, "rows") == 0;
+        if (!is_rows && !(sb_method_find(item, &method) && (COMPARABLE >> method & 1) != 0)) {
+            char names[128];
+            options_list_methods(COMPARABLE, names, sizeof names);
             return cli_usage("bench",
-                             "--method takes methods that need at most k rows per step: sbs, beam, "
-                             "sample, diverse, resample, rows, or a list of them, not '%s'",
-                             item);
+                             "--method takes methods that need at most k rows per step: %s, rows, "
+                             "or a list of them, not '%s'",
+                             names, item);
+        }
         if (plan->n_methods == BENCH_MOST_VALUES)
             return cli_usage("bench", "--method takes at most %d names", BENCH_MOST_VALUES);
-        plan->methods[plan->n_methods++] = method;
+        plan->methods[plan->n_methods++] = is_rows ? BENCH_ROWS : (int)method;
     }
     return EXIT_FINE;
 }

@@ -22,7 +22,7 @@ static const option tree_options[] = {
 /* Returns whether the setting changes the tree or the beam of SBS. */
 static bool takes_setting(const sb_option *setting)
 {
-    return (setting->methods & 1u << SB_METHOD_SBS) != 0 && strcmp(setting->name, "method") != 0 &&
+    return sb_method_takes(SB_METHOD_SBS, setting->name) && strcmp(setting->name, "method") != 0 &&
            strcmp(setting->name, "kappa") != 0;
 }
 

@@ -42,7 +42,7 @@ sb_status draw_decode(const draw_writer *writer, const sb_sequence *sequence, ch
 }
 
 /* Returns whether the settings leave the option out: the record has a key for it anyway, or it has
- * its default value. Diverse beam search always shows its groups and strength. */
+ * its default value. A method always shows its groups and strength. */
 static bool is_left_out(const draw_writer *writer, const sb_option *option, const char *value)
 {
     static const char *const own[] = {"method", "k", "temperature", "seed", "kappa"};
@@ -50,7 +50,7 @@ static bool is_left_out(const draw_writer *writer, const sb_option *option, cons
         if (strcmp(option->name, own[i]) == 0)
             return true;
     const bool always =
-        writer->config->method == SB_METHOD_DIVERSE &&
+        sb_method_takes(writer->config->method, option->name) &&
         (strcmp(option->name, "groups") == 0 || strcmp(option->name, "strength") == 0);
     return strcmp(value, option->default_text) == 0 && !always;
 }
@@ -142,7 +142,7 @@ sb_status draw_write_jsonl(draw_writer *writer, const sb_input *input, const sb_
     output_json_bool(out, result->exhausted);
     output_key_number(out, "log_p_draw", result->log_p_draw);
     put_unsigned_key(out, "model_rows", result->model_rows);
-    if (result->method == SB_METHOD_REJECT) {
+    if (sb_method_get_info(result->method)->counts_samples) {
         output_key(out, "complete");
         output_json_bool(out, result->complete);
         put_unsigned_key(out, "samples", result->samples);

@@ -82,11 +82,16 @@ static sb_status estimate_beam(curve_work *work, sb_error *err)
     return status;
 }
 
+static sb_law get_law(const draw_record *record)
+{
+    return sb_method_get_info(record->method)->law;
+}
+
 /* Returns whether the draw holds every sequence of the model. Independent samples never do, even if
  * the record says so. */
 static bool is_exhausted(const draw_record *record)
 {
-    return record->exhausted && record->method != SB_METHOD_SAMPLE;
+    return record->exhausted && get_law(record) != SB_LAW_INDEPENDENT;
 }
 
 /* Passes on the estimates at every k that was requested and that the draw holds. */
@@ -100,7 +105,7 @@ static sb_status estimate_nested(curve_work *work, sb_error *err)
     const uint64_t last = has_all ? wanted : record->n_sequences;
     sb_status status = SB_OK;
     for (uint64_t k = first; status == SB_OK && k <= last; k++)
-        status = record->method == SB_METHOD_SAMPLE
+        status = get_law(record) == SB_LAW_INDEPENDENT
                      ? give_estimate(work, SB_ESTIMATOR_MC, (int32_t)k, (size_t)k, NAN, err)
                      : estimate_sbs(work, (int32_t)k, err);
     if (status != SB_OK || work->n_given > 0)
@@ -111,19 +116,6 @@ static sb_status estimate_nested(curve_work *work, sb_error *err)
                             record->n_sequences, first);
     return sb_error_set(err, SB_ERR_INPUT,
                         "--sacrifice takes the only sequence and leaves nothing to estimate from");
-}
-
-static const char *why_not(sb_method method)
-{
-    switch (method) {
-    case SB_METHOD_REJECT:
-        return "its draws have no kappa; method sbs draws by the same law and has one";
-    case SB_METHOD_RESAMPLE:
-    case SB_METHOD_COMMIT:
-    case SB_METHOD_BEAM_SAMPLE: return "its draws do not follow the model's law";
-    case SB_METHOD_DIVERSE: return "it chooses sequences that differ, not by the model's law";
-    default: return "the law of its draws is not known";
-    }
 }
 
 /* Fails if G is not in decreasing order: then the threshold of the first n sequences would be
@@ -145,20 +137,13 @@ static sb_status check_order(const draw_record *record, sb_error *err)
 
 sb_status estimate_record_check(const draw_record *record, sb_error *err)
 {
-    switch (record->method) {
-    case SB_METHOD_SBS:
-    case SB_METHOD_EXPLICIT:
-    case SB_METHOD_SAMPLE:
-    case SB_METHOD_BEAM: break;
-    default:
+    const sb_method_info *const method = sb_method_get_info(record->method);
+    if (method->why_no_estimate != NULL)
         return sb_error_set(err, SB_ERR_INPUT, "there is no estimator for method %s: %s",
-                            sb_method_name(record->method), why_not(record->method));
-    }
+                            sb_method_name(record->method), method->why_no_estimate);
     if (record->n_sequences == 0)
         return sb_error_set(err, SB_ERR_INPUT, "the draw has no sequences");
-    return record->method == SB_METHOD_SBS || record->method == SB_METHOD_EXPLICIT
-               ? check_order(record, err)
-               : SB_OK;
+    return method->has_g ? check_order(record, err) : SB_OK;
 }
 
 sb_status estimate_record(const estimate_request *request, const draw_record *record,
@@ -168,8 +153,8 @@ sb_status estimate_record(const estimate_request *request, const draw_record *re
     for (size_t i = 0; i < record->n_sequences; i++)
         log_p[i] = record->sequences[i].log_p;
     curve_work work = {.request = request, .record = record, .f = f, .log_p = log_p};
-    const sb_status status =
-        record->method == SB_METHOD_BEAM ? estimate_beam(&work, err) : estimate_nested(&work, err);
+    const sb_status status = get_law(record) == SB_LAW_DETERMINISTIC ? estimate_beam(&work, err)
+                                                                     : estimate_nested(&work, err);
     free(log_p);
     return status;
 }

@@ -176,8 +176,9 @@ static void put_draw_header(estimate_writer *writer, const draw_record *record)
 void estimate_text_add(estimate_writer *writer, const draw_record *record, sb_estimator estimator,
                        int32_t k, const sb_estimate *estimate)
 {
-    const sb_estimator longest = record->method == SB_METHOD_BEAM ? SB_ESTIMATOR_BEAM_NORMALISED
-                                                                  : SB_ESTIMATOR_SBS_NORMALISED;
+    const sb_estimator longest = sb_method_get_info(record->method)->law == SB_LAW_DETERMINISTIC
+                                     ? SB_ESTIMATOR_BEAM_NORMALISED
+                                     : SB_ESTIMATOR_SBS_NORMALISED;
     const bool is_beyond = record->exhausted && writer->last_k > (uint64_t)record->k;
     const uint64_t last_k = is_beyond ? writer->last_k : (uint64_t)record->k;
     const layout table =

@@ -34,7 +34,7 @@ static bool is_shape(const sb_option *option)
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         if (strcmp(option->name, others[i]) == 0)
             return false;
-    return (option->methods >> SB_METHOD_EXPLICIT & 1) != 0;
+    return sb_method_takes(SB_METHOD_EXPLICIT, option->name);
 }
 
 typedef struct truth_settings {

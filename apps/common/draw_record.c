@@ -82,12 +82,8 @@ static sb_status get_method(const json_t *root, sb_method *method, sb_error *err
     const sb_status status = get_text(root, "method", &name, &size, err);
     if (status != SB_OK)
         return status;
-    for (int i = 0; sb_method_name((sb_method)i) != NULL; i++) {
-        if (strcmp(name, sb_method_name((sb_method)i)) == 0) {
-            *method = (sb_method)i;
-            return SB_OK;
-        }
-    }
+    if (sb_method_find(name, method))
+        return SB_OK;
     return sb_error_set(err, SB_ERR_INPUT, "\"method\" is \"%.100s\", which is not a method", name);
 }
 
@@ -115,11 +111,11 @@ static sb_status get_sequence(const json_t *object, draw_sequence *sequence, sb_
  * find fewer. */
 static bool may_be_short(const draw_record *record)
 {
-    switch (record->method) {
-    case SB_METHOD_SBS:
-    case SB_METHOD_EXPLICIT: return record->exhausted;
-    case SB_METHOD_REJECT: return record->exhausted || !record->complete;
-    case SB_METHOD_SAMPLE: return false;
+    const sb_method_info *const method = sb_method_get_info(record->method);
+    switch (method->law) {
+    case SB_LAW_INDEPENDENT: return false;
+    case SB_LAW_WITHOUT_REPLACEMENT:
+        return record->exhausted || (method->counts_samples && !record->complete);
     default: return true;
     }
 }
@@ -170,8 +166,8 @@ static sb_status check_strings(const json_t *root, const char *key, sb_error *er
     return sb_error_set(err, SB_ERR_INPUT, "\"%s\" is not an array of strings", key);
 }
 
-/* Reads kappa. The methods sbs and explicit have a threshold; if they found every sequence it is
- * -inf, written as null. */
+/* Reads kappa. If a method with a threshold found every sequence, kappa is -inf, written as null.
+ */
 static sb_status get_kappa(const json_t *root, draw_record *record, sb_error *err)
 {
     const sb_status status = get_number_or_null(root, "kappa", &record->kappa, err);
@@ -180,7 +176,7 @@ static sb_status get_kappa(const json_t *root, draw_record *record, sb_error *er
     if (!isnan(record->kappa))
         return sb_error_set(err, SB_ERR_INPUT,
                             "\"kappa\" is a number though \"exhausted\" is true: it must be null");
-    if (record->method == SB_METHOD_SBS || record->method == SB_METHOD_EXPLICIT)
+    if (sb_method_get_info(record->method)->has_g)
         record->kappa = -INFINITY;
     return SB_OK;
 }
@@ -202,7 +198,7 @@ static sb_status get_record(const json_t *root, draw_record *record, sb_error *e
         status = get_number(root, "temperature", &record->temperature, err);
     if (status == SB_OK && !(record->temperature > 0))
         status = sb_error_set(err, SB_ERR_INPUT, "\"temperature\" is not above 0");
-    if (status == SB_OK && record->method == SB_METHOD_DIVERSE)
+    if (status == SB_OK && sb_method_takes(record->method, "strength"))
         status = get_number(root, "strength", &record->strength, err);
     if (status == SB_OK)
         status = get_flag(root, "exhausted", &record->exhausted, err);

@@ -391,19 +391,17 @@ bool options_takes_max_len(const sb_option *setting)
 int options_check(options *parsed)
 {
     const char *const command = parsed->spec->command;
+    const char *const method = sb_method_name(parsed->config.method);
     const sb_option *setting;
     for (size_t i = 0; (setting = sb_config_option(i)) != NULL && i < MAX_SETTINGS; i++) {
-        if (!parsed->given[i] || (setting->methods & 1u << parsed->config.method) != 0)
+        if (!parsed->given[i] || sb_method_takes(parsed->config.method, setting->name))
             continue;
-        /* If the option would break a promise of the method, the message of the library says why.
-         */
-        sb_error why;
-        if (sb_config_check(&parsed->config, &why) != SB_OK && strstr(why.message, " refuses "))
-            return cli_usage(command, "%s", why.message);
+        const char *const reason = sb_config_refusal(&parsed->config, setting->name);
+        if (reason != NULL)
+            return cli_usage(command, "method %s refuses %s: %s", method, setting->name, reason);
         char spelt[64], methods[128];
         options_list_methods(setting->methods, methods, sizeof(methods));
-        return cli_usage(command, "method %s does not take --%s: it belongs to %s",
-                         sb_method_name(parsed->config.method),
+        return cli_usage(command, "method %s does not take --%s: it belongs to %s", method,
                          options_spell(setting, spelt, sizeof(spelt)), methods);
     }
     sb_error err;

@@ -11,23 +11,11 @@
 #include <stdint.h>
 
 #include "sbeam/error.h"
+#include "sbeam/method.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* The biased methods do not sample the model's distribution; they exist for comparison only. */
-typedef enum sb_method {
-    SB_METHOD_SBS = 0,        /* Stochastic Beam Search: exact sampling without replacement */
-    SB_METHOD_BEAM = 1,       /* deterministic beam search */
-    SB_METHOD_SAMPLE = 2,     /* independent ancestral samples, duplicates included */
-    SB_METHOD_DIVERSE = 3,    /* Diverse Beam Search (Vijayakumar et al. 2018) */
-    SB_METHOD_RESAMPLE = 4,   /* biased: fresh noise at each step */
-    SB_METHOD_REJECT = 5,     /* the distribution of SBS: ancestral samples, duplicates rejected */
-    SB_METHOD_EXPLICIT = 6,   /* the result of SBS, from the whole tree */
-    SB_METHOD_COMMIT = 7,     /* biased: k first tokens, one sequence each */
-    SB_METHOD_BEAM_SAMPLE = 8 /* biased: the k likeliest of 2k that are drawn at each step */
-} sb_method;
 
 typedef enum sb_finished {
     SB_FINISHED_STAY = 0, /* a finished hypothesis stays on the beam and competes */
@@ -107,8 +95,13 @@ typedef struct sb_option {
 /* Returns option i of the table, or NULL if i is past its end. The table is static. */
 SB_API const sb_option *sb_config_option(size_t i);
 
-/* Returns "sbs", "beam", ..., or NULL if the value is not a method. */
-SB_API const char *sb_method_name(sb_method method);
+/* Returns whether the method has the option of this name. */
+SB_API bool sb_method_takes(sb_method method, const char *option);
+
+/* Returns why the config's method refuses the value of this option: with it the method would not
+ * keep its promise. Returns NULL if there is no such reason, that is, if the method takes the
+ * option, if the option has its default value, or if the option does not concern the method. */
+SB_API const char *sb_config_refusal(const sb_config *config, const char *option);
 
 #ifdef __cplusplus
 }

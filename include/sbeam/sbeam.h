@@ -15,6 +15,7 @@
 #include "sbeam/draw.h"
 #include "sbeam/error.h"
 #include "sbeam/estimate.h"
+#include "sbeam/method.h"
 #include "sbeam/metric.h"
 #include "sbeam/model.h"
 #include "sbeam/result.h"

@@ -9,10 +9,9 @@
  *
  * With a length penalty A, hypotheses are ranked by log_p / length^A; the length includes EOS. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/alloc.h"
-#include "decode/decode.h"
+#include "decode/method.h"
 #include "decode/select.h"
 
 static double rank_score(const sb_config *config, double log_p, int32_t length)
@@ -26,10 +25,25 @@ static struct ranking rank_children(const sb_config *config, const struct entry 
                             rank_score(config, 1, parent->depth + 1)};
 }
 
+/* The hypotheses that have left the beam (finished leave). */
+struct finished {
+    struct beam done;
+    struct beam merged; /* workspace of retire */
+};
+
+static void close_beam(void *own)
+{
+    struct finished *const finished = own;
+    alloc_free(finished->done.entries);
+    alloc_free(finished->merged.entries);
+}
+
 static sb_status start_beam(sb_decoder *decoder, struct slot *slot)
 {
     (void)decoder;
-    return decode_push_root(slot, 0, 0);
+    struct finished *const finished = slot->own;
+    finished->done.n = 0;
+    return slot_push_root(slot, 0, 0);
 }
 
 static bool is_finished(const struct entry *entry)
@@ -65,51 +79,52 @@ static sb_status expand_stay(sb_decoder *decoder, struct slot *slot)
     select_sort(&best);
     for (size_t i = 0; i < best.n && status == SB_OK; i++) {
         const struct candidate *const c = &best.items[i];
-        status = c->token < 0 ? decode_keep(slot, c->entry)
-                              : decode_push_child(decoder, slot, c->entry, c->token, c->score);
+        status = c->token < 0 ? slot_keep(slot, c->entry)
+                              : slot_push_child(decoder, slot, c->entry, c->token, c->score);
     }
     if (decoder->config.early_stop && slot->next.n > 0 && is_finished(&slot->next.entries[0]))
         slot->n_wanted = 0; /* ends the search */
     return status;
 }
 
-/* Orders by descending score, then by the order of finishing, which is in `tag`. */
-static int compare_done(const void *a, const void *b)
-{
-    const struct entry *const x = a, *const y = b;
-    if (x->score != y->score)
-        return x->score > y->score ? -1 : 1;
-    return (x->tag > y->tag) - (x->tag < y->tag);
-}
-
-/* Moves the finished entries of slot->next to slot->done and keeps the k best there. */
+/* Moves the finished entries of slot->next to `done` and keeps the k best there. Both lists are in
+ * descending order of score. Of equal scores, the one that finished first comes first. */
 static sb_status retire(const sb_decoder *decoder, struct slot *slot)
 {
-    size_t n_live = 0;
+    struct finished *const finished = slot->own;
+    const struct beam *const done = &finished->done;
+    struct beam *const merged = &finished->merged;
+    size_t n_live = 0, n_taken = 0;
+    sb_status status = SB_OK;
+    merged->n = 0;
     for (size_t i = 0; i < slot->next.n; i++) {
-        struct entry *const entry = &slot->next.entries[i];
+        const struct entry *const entry = &slot->next.entries[i];
         if (!is_finished(entry)) {
             slot->next.entries[n_live++] = *entry;
             continue;
         }
-        entry->tag = (int64_t)slot->count++;
-        const sb_status status = decode_append(&slot->done, entry);
-        if (status != SB_OK)
-            return status;
+        while (n_taken < done->n && done->entries[n_taken].score >= entry->score && status == SB_OK)
+            status = beam_append(merged, &done->entries[n_taken++]);
+        if (status == SB_OK)
+            status = beam_append(merged, entry);
     }
     slot->next.n = n_live;
-    if (slot->done.n > 0)
-        qsort(slot->done.entries, slot->done.n, sizeof *slot->done.entries, compare_done);
-    if (slot->done.n > (size_t)decoder->config.k)
-        slot->done.n = (size_t)decoder->config.k;
-    return SB_OK;
+    if (merged->n == 0)
+        return status;
+    while (n_taken < done->n && status == SB_OK)
+        status = beam_append(merged, &done->entries[n_taken++]);
+    if (merged->n > (size_t)decoder->config.k)
+        merged->n = (size_t)decoder->config.k;
+    beam_swap(&finished->done, merged);
+    return status;
 }
 
 /* Returns whether no live entry can still enter the k best finished ones. */
 static bool is_settled(const sb_decoder *decoder, const struct slot *slot)
 {
     const sb_config *const config = &decoder->config;
-    if (slot->done.n < (size_t)config->k)
+    const struct finished *const finished = slot->own;
+    if (finished->done.n < (size_t)config->k)
         return false;
     if (config->early_stop || slot->next.n == 0)
         return true;
@@ -118,7 +133,7 @@ static bool is_settled(const sb_decoder *decoder, const struct slot *slot)
     const struct entry *const best = &slot->next.entries[0];
     const double bound = fmax(rank_score(config, best->phi, best->depth + 1),
                               rank_score(config, best->phi, config->max_len));
-    return slot->done.entries[slot->done.n - 1].score >= bound;
+    return finished->done.entries[finished->done.n - 1].score >= bound;
 }
 
 /* Pushes both sorted lists as one, best first: this is the order in which equal scores finish. */
@@ -129,7 +144,7 @@ static sb_status push_in_order(sb_decoder *decoder, struct slot *slot, const str
         const bool is_live =
             j == leaves->n || (i < live->n && select_before(&live->items[i], &leaves->items[j]));
         const struct candidate *const c = is_live ? &live->items[i++] : &leaves->items[j++];
-        status = decode_push_child(decoder, slot, c->entry, c->token, c->score);
+        status = slot_push_child(decoder, slot, c->entry, c->token, c->score);
     }
     return status;
 }
@@ -174,7 +189,8 @@ static sb_status expand_beam(sb_decoder *decoder, struct slot *slot, sb_error *e
 static sb_status finish_beam(sb_decoder *decoder, struct slot *slot)
 {
     if (decoder->config.finished == SB_FINISHED_LEAVE) {
-        beam_swap(&slot->now, &slot->done);
+        struct finished *const finished = slot->own;
+        beam_swap(&slot->now, &finished->done);
         return SB_OK;
     }
     /* After an early stop some entries have not finished; they are dropped. */
@@ -191,4 +207,12 @@ static sb_status finish_beam(sb_decoder *decoder, struct slot *slot)
     return SB_OK;
 }
 
-const struct method method_beam = {"beam", start_beam, expand_beam, finish_beam, false, false};
+const struct method method_beam = {
+    .info = {.law = SB_LAW_DETERMINISTIC},
+    .row_use = ROWS_BOUNDED,
+    .own_size = sizeof(struct finished),
+    .close = close_beam,
+    .start = start_beam,
+    .expand = expand_beam,
+    .finish = finish_beam,
+};

@@ -91,15 +91,14 @@ static void copy_out(struct cached_steps *steps, const struct request *request, 
     memcpy(steps->next_states + i * steps->state_size, data + steps->row_size, steps->state_size);
 }
 
-/* Computes the n <= MOST_FRESH rows whose indices are in `places`. Their own claims get the data.
- */
+/* Computes the rows indices[0 .. n - 1], n <= MOST_FRESH. Their own claims get the data. */
 static sb_status evaluate_some(struct cached_steps *steps, const struct request *request,
-                               const int32_t *places, size_t n, sb_error *err)
+                               const int32_t *indices, size_t n, sb_error *err)
 {
     int32_t parent[MOST_FRESH], token[MOST_FRESH], input[MOST_FRESH];
     int32_t n_parents = 0;
     for (size_t j = 0; j < n; j++) {
-        const int32_t i = places[j];
+        const int32_t i = indices[j];
         parent[j] = -1;
         token[j] = request->token[i];
         input[j] = request->input[i];
@@ -115,7 +114,7 @@ static sb_status evaluate_some(struct cached_steps *steps, const struct request 
         status =
             sb_session_step(steps->session, (int32_t)n, parent, token, input, steps->fresh, err);
     for (size_t j = 0; status == SB_OK && j < n; j++) {
-        const size_t i = (size_t)places[j];
+        const size_t i = (size_t)indices[j];
         const char *const row = steps->fresh + j * steps->row_size;
         char *const state = steps->next_states + i * steps->state_size;
         memcpy(request->rows + i * steps->row_size, row, steps->row_size);

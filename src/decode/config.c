@@ -1,7 +1,7 @@
 /* The option table: it has every scalar setting once, with its type, default, bounds, help and the
  * methods that take it. Defaults, checks, the command line and the bindings come from this table.
  */
-#include "sbeam/config.h"
+#include "decode/config.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -10,15 +10,15 @@
 
 #include "base/decimal.h"
 #include "base/status.h"
-#include "decode/decode.h"
+#include "decode/method.h"
 
-#define BIT(method) (1u << SB_METHOD_##method)
-#define ALL_METHODS                                                                                \
-    (BIT(SBS) | BIT(BEAM) | BIT(SAMPLE) | BIT(DIVERSE) | BIT(RESAMPLE) | BIT(REJECT) |             \
-     BIT(EXPLICIT) | BIT(COMMIT) | BIT(BEAM_SAMPLE))
+#define BIT(method)                  (1u << SB_METHOD_##method)
+#define OR_BIT(suffix, c_name, name) | BIT(suffix)
+#define ALL_METHODS                  (0u SB_METHOD_LIST(OR_BIT))
 
-static const char *const method_names[] = {"sbs",    "beam",     "sample", "diverse",    "resample",
-                                           "reject", "explicit", "commit", "beam-sample"};
+/* "sbs|beam|...": a bar before every name, without the first bar */
+#define BAR_AND_NAME(suffix, c_name, name) "|" name
+#define METHOD_NAMES                       (&SB_METHOD_LIST(BAR_AND_NAME)[1])
 
 /* How a field is stored. */
 enum field { FIELD_INT32, FIELD_UINT64, FIELD_DOUBLE, FIELD_BOOL, FIELD_ENUM };
@@ -36,9 +36,8 @@ struct setting {
     }
 
 static const struct setting settings[] = {
-    SETTING("method", SB_OPTION_CHOICE, FIELD_ENUM, method,
-            "sbs|beam|sample|diverse|resample|reject|explicit|commit|beam-sample", "sbs", 0, 0,
-            false, ALL_METHODS, "how to draw"),
+    SETTING("method", SB_OPTION_CHOICE, FIELD_ENUM, method, METHOD_NAMES, "sbs", 0, 0, false,
+            ALL_METHODS, "how to draw"),
     SETTING("k", SB_OPTION_INT, FIELD_INT32, k, "N", "5", 1, 1e7, false, ALL_METHODS,
             "number of sequences"),
     SETTING("temperature", SB_OPTION_REAL, FIELD_DOUBLE, temperature, "X", "1", 1e-100, 1e100,
@@ -88,10 +87,11 @@ const sb_option *sb_config_option(size_t i)
     return i < N_SETTINGS ? &settings[i].option : NULL;
 }
 
-const char *sb_method_name(sb_method method)
+bool sb_method_takes(sb_method method, const char *option)
 {
-    const size_t i = (size_t)method;
-    return i < sizeof method_names / sizeof *method_names ? method_names[i] : NULL;
+    const struct setting *const setting = option != NULL ? find_setting(option) : NULL;
+    return setting != NULL && method_get(method) != NULL &&
+           (setting->option.methods >> method & 1) != 0;
 }
 
 /* --- a field as a number: enums by their value, flags as 0 or 1 --- */
@@ -136,10 +136,10 @@ static void put_number(sb_config *config, const struct setting *setting, double 
 static int find_choice(const char *choices, const char *word)
 {
     const size_t size = strlen(word);
-    for (int place = 0;; place++) {
+    for (int number = 0;; number++) {
         const size_t length = strcspn(choices, "|");
         if (length == size && memcmp(choices, word, size) == 0)
-            return place;
+            return number;
         if (choices[length] == '\0')
             return -1;
         choices += length + 1;
@@ -189,17 +189,29 @@ sb_status config_check_temperature(double temperature, sb_error *err)
     return out_of_range(option, found, err);
 }
 
-/* Refuses an option. The message gives the reason if the option would break the law of the draw. */
+const char *sb_config_refusal(const sb_config *config, const char *option)
+{
+    const struct method *const method = config != NULL ? method_get(config->method) : NULL;
+    const struct setting *const setting = option != NULL ? find_setting(option) : NULL;
+    if (method == NULL || setting == NULL || sb_method_takes(config->method, option))
+        return NULL;
+    sb_config defaults;
+    sb_config_default(&defaults);
+    const bool has_default = get_number(config, setting) == get_number(&defaults, setting);
+    const bool changes_order =
+        strcmp(option, "length-penalty") == 0 || strcmp(option, "early-stop") == 0;
+    if (has_default || !changes_order || method->info.law == SB_LAW_DETERMINISTIC)
+        return NULL;
+    return "the sequences would no longer be a sample of the model's distribution";
+}
+
 static sb_status refuse(const sb_config *config, const sb_option *option, sb_error *err)
 {
     const char *const method = sb_method_name(config->method);
-    const bool breaks_order =
-        strcmp(option->name, "length-penalty") == 0 || strcmp(option->name, "early-stop") == 0;
-    if (breaks_order && config->method != SB_METHOD_DIVERSE)
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "method %s refuses %s: the sequences would no longer be a sample of the "
-                           "model's distribution",
-                           method, option->name);
+    const char *const reason = sb_config_refusal(config, option->name);
+    if (reason != NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "method %s refuses %s: %s", method, option->name,
+                           reason);
     return status_fail(err, SB_ERR_ARGUMENT, "method %s has no option %s", method, option->name);
 }
 
@@ -307,10 +319,10 @@ static void write_shortest(char *text, size_t size, double x)
     }
 }
 
-/* Copies word number `place` of "a|b|c". */
-static void copy_choice(const char *choices, int place, char *text, size_t size)
+/* Copies word number `number` of "a|b|c". */
+static void copy_choice(const char *choices, int number, char *text, size_t size)
 {
-    for (; place > 0; place--)
+    for (; number > 0; number--)
         choices += strcspn(choices, "|") + 1;
     snprintf(text, size, "%.*s", (int)strcspn(choices, "|"), choices);
 }

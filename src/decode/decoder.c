@@ -1,23 +1,14 @@
 /* The decoder as an object: opens and closes it, starts jobs in its slots and gives their results.
- * The loop itself is in decode.c. */
+ * The loop itself is in loop.c. */
 #include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "decode/decode.h"
-
-static const struct method *const methods[] = {
-    [SB_METHOD_SBS] = &method_sbs,
-    [SB_METHOD_BEAM] = &method_beam,
-    [SB_METHOD_SAMPLE] = &method_sample,
-    [SB_METHOD_DIVERSE] = &method_diverse,
-    [SB_METHOD_RESAMPLE] = &method_resample,
-    [SB_METHOD_REJECT] = &method_reject,
-    [SB_METHOD_EXPLICIT] = &method_explicit,
-    [SB_METHOD_COMMIT] = &method_commit,
-    [SB_METHOD_BEAM_SAMPLE] = &method_beam_sample,
-};
+#include "decode/config.h"
+#include "decode/loop.h"
+#include "decode/method.h"
+#include "decode/result.h"
 
 enum { MOST_SLOTS = 4096 };
 
@@ -45,19 +36,18 @@ sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t *slot_n
     slot->key = (struct noise_key){decoder->config.seed, job->stream, job->draw};
     slot->temperature = temperature;
     slot->step = 0;
-    slot->now.n = slot->next.n = slot->done.n = slot->found.n = 0;
+    slot->now.n = slot->next.n = 0;
     slot->n_path = slot->n_wanted = 0;
-    slot->model_rows = slot->count = slot->samples = slot->sampled_rows = 0;
-    slot->round_first = slot->round_size = 0;
+    slot->model_rows = 0;
     slot->pruned = LOGSPACE_NOTHING;
     result_clear(&slot->result);
     status = decoder->method->start(decoder, slot);
     if (status == SB_OK) {
         slot->state = SLOT_RUNNING;
-        status = decode_build_request(decoder, err);
+        status = loop_build_request(decoder, err);
     }
     if (status != SB_OK)
-        return decode_fail(decoder, status, err);
+        return loop_fail(decoder, status, err);
     if (slot_number != NULL)
         *slot_number = s;
     return SB_OK;
@@ -106,8 +96,8 @@ sb_status sb_decoder_cancel(sb_decoder *decoder, int32_t slot_number, sb_error *
     if (decoder->failed || slot->state == SLOT_FREE)
         return status_fail(err, SB_ERR_STATE, "slot %d has no job to cancel", slot_number);
     slot->state = SLOT_FREE;
-    const sb_status status = decode_build_request(decoder, err);
-    return status == SB_OK ? SB_OK : decode_fail(decoder, status, err);
+    const sb_status status = loop_build_request(decoder, err);
+    return status == SB_OK ? SB_OK : loop_fail(decoder, status, err);
 }
 
 bool sb_decoder_beam(const sb_decoder *decoder, int32_t slot_number, int32_t i,
@@ -160,14 +150,13 @@ static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config
         return status_fail(err, SB_ERR_ARGUMENT,
                            "the config has stop strings, but is_stop is NULL; expected a function, "
                            "because the decoder itself has no text");
-    if (spec->max_rows > 0 && config->method == SB_METHOD_EXPLICIT)
+    if (spec->max_rows > 0 && method_get(config->method)->row_use == ROWS_WHOLE_LEVEL)
         return status_fail(err, SB_ERR_LIMIT,
-                           "explicit evaluates a whole level of the tree at once, but a draw from "
+                           "%s evaluates a whole level of the tree at once, but a draw from "
                            "this model has at most %d rows; use method sbs, which gives the same "
                            "sequences",
-                           spec->max_rows);
-    const int64_t rows =
-        (int64_t)config->k + (config->method == SB_METHOD_SBS && config->kappa ? 1 : 0);
+                           sb_method_name(config->method), spec->max_rows);
+    const int64_t rows = method_needed_rows(config);
     if (spec->max_rows > 0 && rows > spec->max_rows)
         return status_fail(err, SB_ERR_LIMIT, "k = %d needs %lld rows at once; the model allows %d",
                            config->k, (long long)rows, spec->max_rows);
@@ -196,17 +185,21 @@ sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,
     d->config = *config;
     d->config.stop = NULL; /* only is_stop uses them */
     d->config.n_stop = 0;
-    d->method = methods[config->method];
+    d->method = method_get(config->method);
     d->config.ban = NULL;
     d->slots = alloc_zeroed((size_t)spec->max_slots, sizeof *d->slots);
+    d->own = alloc_zeroed((size_t)spec->max_slots, d->method->own_size);
     d->counts = alloc_zeroed((size_t)spec->vocab_size, sizeof *d->counts);
     d->scratch_ids = alloc_array((size_t)spec->vocab_size, sizeof *d->scratch_ids);
     int32_t *const ban = alloc_array(config->n_ban, sizeof *ban);
     d->config.ban = ban;
-    if (d->slots == NULL || d->counts == NULL || d->scratch_ids == NULL || ban == NULL) {
+    if (d->slots == NULL || d->own == NULL || d->counts == NULL || d->scratch_ids == NULL ||
+        ban == NULL) {
         sb_decoder_close(d);
         return status_no_memory(err);
     }
+    for (int32_t s = 0; s < spec->max_slots; s++)
+        d->slots[s].own = d->own + (size_t)s * d->method->own_size;
     if (config->n_ban > 0)
         memcpy(ban, config->ban, config->n_ban * sizeof *ban);
     *decoder = d;
@@ -226,13 +219,12 @@ sb_status sb_decoder_set_row_type(sb_decoder *decoder, sb_row_type type, sb_erro
     return SB_OK;
 }
 
-static void release_slot(struct slot *slot)
+static void release_slot(const struct method *method, struct slot *slot)
 {
+    if (slot->own != NULL && method->close != NULL)
+        method->close(slot->own);
     alloc_free(slot->now.entries);
     alloc_free(slot->next.entries);
-    alloc_free(slot->done.entries);
-    alloc_free(slot->found.entries);
-    alloc_free(slot->found_table);
     alloc_free(slot->path);
     alloc_free(slot->wanted);
     result_release(&slot->result);
@@ -243,10 +235,11 @@ void sb_decoder_close(sb_decoder *decoder)
     if (decoder == NULL)
         return;
     for (int32_t s = 0; decoder->slots != NULL && s < decoder->spec.max_slots; s++)
-        release_slot(&decoder->slots[s]);
+        release_slot(decoder->method, &decoder->slots[s]);
     for (size_t i = 0; i < decoder->n_row_objects; i++)
         alloc_free(decoder->row_scratch[i]);
     alloc_free(decoder->slots);
+    alloc_free(decoder->own);
     alloc_free(decoder->parent);
     alloc_free(decoder->rows);
     alloc_free(decoder->row_scratch);

@@ -5,12 +5,10 @@
  * chose it at this step. Finished entries choose nothing. Groups do not see each other's
  * candidates, so two of them may hold the same sequence. With penalty `path` the penalties add up
  * in the score of an entry (as in fairseq); with `step` they count only for the choice at their
- * step. The reported log-probabilities have no penalty. The tag of an entry is its group; the beam
- * is in the order of the groups. */
-#include <string.h>
-
+ * step. The reported log-probabilities have no penalty. Each group has a root of its own, so the
+ * root of an entry tells its group; the beam is in the order of the groups. */
 #include "base/alloc.h"
-#include "decode/decode.h"
+#include "decode/method.h"
 #include "decode/select.h"
 
 static int32_t count_groups(const sb_config *config)
@@ -21,7 +19,7 @@ static int32_t count_groups(const sb_config *config)
 static sb_status start_diverse(sb_decoder *decoder, struct slot *slot)
 {
     for (int32_t group = 0; group < count_groups(&decoder->config); group++) {
-        const sb_status status = decode_push_root(slot, 0, group);
+        const sb_status status = slot_push_root(slot, 0, group);
         if (status != SB_OK)
             return status;
     }
@@ -51,10 +49,10 @@ static sb_status expand_group(sb_decoder *decoder, struct slot *slot, size_t fir
     for (size_t i = 0; i < best->n && status == SB_OK; i++) {
         const struct candidate *const c = &best->items[i];
         if (c->token < 0) {
-            status = decode_keep(slot, c->entry);
+            status = slot_keep(slot, c->entry);
             continue;
         }
-        status = decode_push_child(decoder, slot, c->entry, c->token, c->score);
+        status = slot_push_child(decoder, slot, c->entry, c->token, c->score);
         if (status == SB_OK && decoder->config.penalty == SB_PENALTY_STEP) {
             struct entry *const child = &slot->next.entries[slot->next.n - 1];
             child->score = child->phi;
@@ -76,7 +74,7 @@ static sb_status expand_diverse(sb_decoder *decoder, struct slot *slot, sb_error
     sb_status status = SB_OK;
     for (size_t first = 0, last; first < slot->now.n && status == SB_OK; first = last) {
         for (last = first; last < slot->now.n; last++)
-            if (slot->now.entries[last].tag != slot->now.entries[first].tag)
+            if (slot->now.entries[last].root != slot->now.entries[first].root)
                 break;
         struct shortlist best = {decoder->candidates, 0, width};
         status = expand_group(decoder, slot, first, last, &best);
@@ -96,15 +94,20 @@ static sb_status finish_diverse(sb_decoder *decoder, struct slot *slot)
     struct entry *const entries = slot->now.entries;
     for (size_t i = 1; i < slot->now.n; i++) {
         const struct entry moved = entries[i];
-        size_t place = i;
-        for (; place > 0 && entries[place - 1].tag == moved.tag &&
-               entries[place - 1].score < moved.score;
-             place--)
-            entries[place] = entries[place - 1];
-        entries[place] = moved;
+        size_t to = i;
+        for (; to > 0 && entries[to - 1].root == moved.root && entries[to - 1].score < moved.score;
+             to--)
+            entries[to] = entries[to - 1];
+        entries[to] = moved;
     }
     return SB_OK;
 }
 
-const struct method method_diverse = {"diverse",      start_diverse, expand_diverse,
-                                      finish_diverse, false,         false};
+const struct method method_diverse = {
+    .info = {.law = SB_LAW_DETERMINISTIC,
+             .why_no_estimate = "it chooses sequences that differ, not by the model's law"},
+    .row_use = ROWS_BOUNDED,
+    .start = start_diverse,
+    .expand = expand_diverse,
+    .finish = finish_diverse,
+};

@@ -10,8 +10,10 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "decode/cached_steps.h"
-#include "decode/decode.h"
+#include "decode/config.h"
 #include "decode/draw_pool.h"
+#include "decode/method.h"
+#include "decode/result.h"
 
 enum { MOST_THREADS = 1024, MOST_BATCH = 4096 };
 
@@ -169,13 +171,6 @@ void sb_plan_default(sb_plan *plan)
     *plan = (sb_plan){.n_draws = 1, .threads = 1, .batch = 16};
 }
 
-/* Returns the number of rows that one job needs at once. reject can use more, but does not need
- * them. */
-static int64_t rows_of_job(const sb_config *config)
-{
-    return (int64_t)config->k + (config->method == SB_METHOD_SBS && config->kappa ? 1 : 0);
-}
-
 static sb_status check_plan(const struct pool *pool, sb_error *err)
 {
     const sb_model *const model = pool->model;
@@ -221,7 +216,7 @@ static sb_status check_plan(const struct pool *pool, sb_error *err)
 static void choose_batch(struct pool *pool)
 {
     const int64_t limit = sb_model_get_info(pool->model)->max_rows;
-    const int64_t needed = rows_of_job(pool->config);
+    const int64_t needed = method_needed_rows(pool->config);
     pool->batch = pool->plan.batch;
     if (limit == 0)
         return;
@@ -237,9 +232,8 @@ static sb_session_spec make_session_spec(const struct pool *pool)
 {
     const sb_config *const config = pool->config;
     const sb_model_info *const info = sb_model_get_info(pool->model);
-    const bool is_bounded =
-        config->method != SB_METHOD_REJECT && config->method != SB_METHOD_EXPLICIT;
-    const int64_t rows = pool->batch * (is_bounded ? rows_of_job(config) : pool->max_rows);
+    const bool is_bounded = method_get(config->method)->row_use == ROWS_BOUNDED;
+    const int64_t rows = pool->batch * (is_bounded ? method_needed_rows(config) : pool->max_rows);
     const bool is_shorter = info->max_len > 0 && info->max_len < config->max_len;
     return (sb_session_spec){
         .max_inputs = pool->batch,

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "decode/decode.h"
+#include "decode/result.h"
 #include "sbeam/draw.h"
 
 struct list {

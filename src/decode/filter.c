@@ -1,11 +1,6 @@
-/* Filters a row before the draw: removes tokens by ban and min-len, then by top-k, top-p and min-p,
- * in this order. The probabilities are tempered, and each filter works on the row as the filters
- * before it left it, renormalised. Among equally likely tokens the lower id is kept. The draw is
- * exact for the model that is changed in this way. The scores are not copied; removed members are
- * marked in the row. */
-#include <math.h>
+#include "decode/filter.h"
 
-#include "decode/decode.h"
+#include <math.h>
 
 /* A sum of rounded probabilities reaches a bound if it is this close: 0.6 + 0.3 must reach 0.9. */
 static const double SLACK = 1e-12;

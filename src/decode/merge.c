@@ -10,7 +10,7 @@ sb_status merge_start(sb_decoder *decoder, struct slot *slot)
 {
     (void)decoder;
     const struct noise_node root = {0, 0};
-    return decode_push_root(slot, logspace_gumbel(0, noise_of_child(&slot->key, root, 0).value), 0);
+    return slot_push_root(slot, logspace_gumbel(0, noise_of_child(&slot->key, root, 0).value), 0);
 }
 
 /* Starts the merge: makes a heap of streams in decoder->candidates. The score of a stream is the G
@@ -62,14 +62,14 @@ sb_status merge_best(sb_decoder *decoder, struct slot *slot, size_t width, bool 
         const struct entry *const entry = &slot->now.entries[i];
         double next = -INFINITY;
         if (entry->end != SB_END_NONE) {
-            status = decode_keep(slot, i);
+            status = slot_keep(slot, i);
             if (status == SB_OK)
                 slot->next.entries[slot->next.n - 1].score = heap[0].score;
         } else {
             struct children *const stream = &decoder->streams[i];
             const int32_t token = children_take(stream);
             if (token >= 0) {
-                status = decode_push_child(decoder, slot, i, token, heap[0].score);
+                status = slot_push_child(decoder, slot, i, token, heap[0].score);
                 if (slot->next.n < width)
                     children_advance(stream, &slot->key);
                 next = stream->value;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "decode/decode.h"
+#include "decode/slot.h"
 
 /* Puts the root on the beam, with G ~ Gumbel(0); the `start` of a method. */
 sb_status merge_start(sb_decoder *decoder, struct slot *slot);

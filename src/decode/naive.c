@@ -17,8 +17,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "decode/decode.h"
 #include "decode/merge.h"
+#include "decode/method.h"
+
+#define WHY_NO_ESTIMATE "its draws do not follow the model's law"
 
 static sb_status expand_resample(sb_decoder *decoder, struct slot *slot, sb_error *err)
 {
@@ -45,7 +47,7 @@ static sb_status push_one_child(sb_decoder *decoder, struct slot *slot, size_t i
                   entry->score);
     const int32_t token = children_take(&stream);
     logspace_total_add(&slot->pruned, entry->phi + row_log_rest(stream.row));
-    return decode_push_child(decoder, slot, (int32_t)i, token, entry->score);
+    return slot_push_child(decoder, slot, (int32_t)i, token, entry->score);
 }
 
 static sb_status expand_commit(sb_decoder *decoder, struct slot *slot, sb_error *err)
@@ -56,7 +58,7 @@ static sb_status expand_commit(sb_decoder *decoder, struct slot *slot, sb_error 
     sb_status status = SB_OK;
     for (size_t i = 0; i < slot->now.n && status == SB_OK; i++)
         status = slot->now.entries[i].end == SB_END_NONE ? push_one_child(decoder, slot, i)
-                                                         : decode_keep(slot, (int32_t)i);
+                                                         : slot_keep(slot, (int32_t)i);
     return status;
 }
 
@@ -106,9 +108,24 @@ static sb_status expand_beam_sample(sb_decoder *decoder, struct slot *slot, sb_e
     return renew_wanted(slot);
 }
 
-const struct method method_resample = {"resample",   merge_start, expand_resample,
-                                       finish_naive, false,       false};
-const struct method method_commit = {"commit",     merge_start, expand_commit,
-                                     finish_naive, false,       false};
-const struct method method_beam_sample = {"beam-sample", merge_start, expand_beam_sample,
-                                          finish_naive,  false,       false};
+const struct method method_resample = {
+    .info = {.law = SB_LAW_BIASED, .why_no_estimate = WHY_NO_ESTIMATE},
+    .row_use = ROWS_BOUNDED,
+    .start = merge_start,
+    .expand = expand_resample,
+    .finish = finish_naive,
+};
+const struct method method_commit = {
+    .info = {.law = SB_LAW_BIASED, .why_no_estimate = WHY_NO_ESTIMATE},
+    .row_use = ROWS_BOUNDED,
+    .start = merge_start,
+    .expand = expand_commit,
+    .finish = finish_naive,
+};
+const struct method method_beam_sample = {
+    .info = {.law = SB_LAW_BIASED, .why_no_estimate = WHY_NO_ESTIMATE},
+    .row_use = ROWS_BOUNDED,
+    .start = merge_start,
+    .expand = expand_beam_sample,
+    .finish = finish_naive,
+};

@@ -1,11 +1,12 @@
-/* Turns the last beam into a result: tokens, weights and the probability of the whole draw. */
+#include "decode/result.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "decode/decode.h"
+#include "decode/method.h"
 #include "math/logspace.h"
 
 const char *sb_end_name(sb_end end)
@@ -96,18 +97,19 @@ static sb_status copy_tokens(const struct slot *slot, sb_result *result)
         int32_t n = 0;
         for (int32_t p = entry->path; p >= 0; p = slot->path[p].previous)
             n++;
-        int32_t *place = next + n;
-        for (int32_t p = entry->path; p >= 0; p = slot->path[p].previous)
-            *--place = slot->path[p].token;
         result->sequences[i].tokens = next;
         result->sequences[i].n_tokens = n;
         next += n;
+        int32_t *end = next;
+        for (int32_t p = entry->path; p >= 0; p = slot->path[p].previous)
+            *--end = slot->path[p].token;
     }
     return SB_OK;
 }
 
 sb_status result_build(sb_decoder *decoder, struct slot *slot)
 {
+    const sb_method_info *const method = &decoder->method->info;
     sb_result *const result = &slot->result;
     result->stream = slot->key.stream;
     result->draw = slot->key.draw;
@@ -129,17 +131,17 @@ sb_status result_build(sb_decoder *decoder, struct slot *slot)
         sequence->end = entry->end;
         sequence->log_p = entry->phi;
         sequence->log_p_model = entry->log_p_model;
-        sequence->g = decoder->method->has_g ? entry->score : NAN;
+        sequence->g = method->has_g ? entry->score : NAN;
         sequence->log_weight =
             isnan(result->kappa) ? NAN : logspace_weight(entry->phi, result->kappa);
     }
-    if (decoder->method->has_log_p_draw && slot->now.n > 0) {
+    if (method->law == SB_LAW_WITHOUT_REPLACEMENT && slot->now.n > 0) {
         const double *const log_p = &result->sequences[0].log_p;
         const size_t stride = sizeof(sb_sequence);
         /* sbs and explicit have summed the mass that they left out. For reject it is 1 minus the
          * mass found, which has a larger rounding error. */
-        const double log_left = decoder->method->has_g ? logspace_total_log(&slot->pruned)
-                                                       : logspace_left(log_p, slot->now.n, stride);
+        const double log_left = method->has_g ? logspace_total_log(&slot->pruned)
+                                              : logspace_left(log_p, slot->now.n, stride);
         result->log_p_draw = logspace_plackett_luce(log_p, slot->now.n, stride, log_left);
     }
     return SB_OK;

@@ -8,28 +8,45 @@
 #include <math.h>
 
 #include "base/status.h"
-#include "decode/decode.h"
 #include "decode/merge.h"
+#include "decode/method.h"
 #include "math/logspace.h"
 
 enum { MOST_NODES = 1000000 }; /* of an explicit tree */
 
+/* A beam has one row for each entry that grows. */
+static int64_t beam_width(const sb_config *config)
+{
+    return (int64_t)config->k + (config->kappa ? 1 : 0);
+}
+
 static sb_status expand_sbs(sb_decoder *decoder, struct slot *slot, sb_error *err)
 {
     (void)err;
-    return merge_best(decoder, slot, (size_t)decoder->config.k + (decoder->config.kappa ? 1 : 0),
-                      false);
+    return merge_best(decoder, slot, (size_t)beam_width(&decoder->config), false);
+}
+
+struct explicit_tree {
+    uint64_t n_nodes; /* made so far */
+};
+
+static sb_status start_explicit(sb_decoder *decoder, struct slot *slot)
+{
+    struct explicit_tree *const tree = slot->own;
+    tree->n_nodes = 0;
+    return merge_start(decoder, slot);
 }
 
 static sb_status expand_explicit(sb_decoder *decoder, struct slot *slot, sb_error *err)
 {
+    struct explicit_tree *const tree = slot->own;
     /* The width has room for the finished leaves, for all nodes that may still be made, and for one
      * more, which shows that there are too many. */
     const sb_status status =
-        merge_best(decoder, slot, slot->now.n + (size_t)(MOST_NODES - slot->count) + 1, false);
+        merge_best(decoder, slot, slot->now.n + (size_t)(MOST_NODES - tree->n_nodes) + 1, false);
     for (size_t i = 0; i < slot->next.n; i++)
-        slot->count += slot->next.entries[i].is_new;
-    if (status == SB_OK && slot->count > MOST_NODES)
+        tree->n_nodes += slot->next.entries[i].is_new;
+    if (status == SB_OK && tree->n_nodes > MOST_NODES)
         return status_fail(err, SB_ERR_LIMIT,
                            "the explicit tree has more than %d nodes; use method sbs, which gives "
                            "the same sequences",
@@ -53,6 +70,19 @@ static sb_status finish_sorted(sb_decoder *decoder, struct slot *slot)
     return SB_OK;
 }
 
-const struct method method_sbs = {"sbs", merge_start, expand_sbs, finish_sorted, true, true};
-const struct method method_explicit = {"explicit",    merge_start, expand_explicit,
-                                       finish_sorted, true,        true};
+const struct method method_sbs = {
+    .info = {.law = SB_LAW_WITHOUT_REPLACEMENT, .has_g = true},
+    .row_use = ROWS_BOUNDED,
+    .needed_rows = beam_width,
+    .start = merge_start,
+    .expand = expand_sbs,
+    .finish = finish_sorted,
+};
+const struct method method_explicit = {
+    .info = {.law = SB_LAW_WITHOUT_REPLACEMENT, .has_g = true},
+    .row_use = ROWS_WHOLE_LEVEL,
+    .own_size = sizeof(struct explicit_tree),
+    .start = start_explicit,
+    .expand = expand_explicit,
+    .finish = finish_sorted,
+};

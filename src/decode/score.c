@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "decode/decode.h"
+#include "decode/loop.h"
 #include "math/row.h"
 #include "sbeam/draw.h"
 
@@ -30,7 +30,7 @@ static sb_status score_tokens(sb_session *session, const sb_model_info *info, st
         if (status != SB_OK)
             return status;
         if (!row_open(row, scores, 1))
-            return decode_refuse_row(row, i + 1, 0, err);
+            return loop_refuse_row(row, i + 1, 0, err);
         token = tokens[i];
         parent = 0;
         token_log_p[i] = row_log_p(row, token);

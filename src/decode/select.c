@@ -85,7 +85,7 @@ sb_status select_children(sb_decoder *decoder, const struct slot *slot, int32_t 
                 child.score -= decoder->config.strength * counts[token];
             struct shortlist *list = live;
             if (live != leaves) {
-                const sb_end end = decode_end_of(decoder, slot, parent, token, &status);
+                const sb_end end = slot_end_of(decoder, slot, parent, token, &status);
                 if (status != SB_OK)
                     return status;
                 if (end != SB_END_NONE && end != SB_END_MAX_LEN)

@@ -3,7 +3,7 @@
 #ifndef DECODE_SELECT_H
 #define DECODE_SELECT_H
 
-#include "decode/decode.h"
+#include "decode/slot.h"
 
 /* A heap of at most `most` candidates, the worst on top. */
 struct shortlist {

@@ -1,0 +1,138 @@
+/* The data of a decoder and its slots, and the functions by which methods change them.
+ *
+ * A slot holds one job: a beam of entries (prefixes and finished leaves) and the rows that it asks
+ * the model for. At each step the loop (loop.c) opens the rows. Then the method chooses the
+ * children and finished entries that make up the next beam. The functions below do the work that
+ * all methods share: they find how a child ends, and keep paths, log-probabilities and the list of
+ * rows to ask for. */
+#ifndef DECODE_SLOT_H
+#define DECODE_SLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "math/children.h"
+#include "math/logspace.h"
+#include "math/noise.h"
+#include "math/row.h"
+#include "sbeam/decoder.h"
+
+struct entry {
+    struct noise_node node;
+    double phi;         /* log-probability of the prefix, tempered and masked */
+    double log_p_model; /* the same under the model itself */
+    double score;       /* the number it is ranked by: G, or the score of a beam search */
+    int64_t root;       /* number of the root that it descends from */
+    int32_t row;        /* index of its row among the slot's rows, if it grows */
+    int32_t path;       /* index of its last step in slot->path, -1: none */
+    int32_t depth;      /* steps from the root, EOS included */
+    int32_t parent;     /* index on the previous beam, -1 for the root */
+    int32_t token;      /* its last token, -1 for the root */
+    sb_end end;         /* SB_END_NONE while it grows */
+    bool is_new;        /* made by the last step */
+};
+
+struct beam {
+    struct entry *entries;
+    size_t n, capacity;
+};
+
+static inline void beam_swap(struct beam *a, struct beam *b)
+{
+    const struct beam c = *a;
+    *a = *b;
+    *b = c;
+}
+
+/* Appends a copy of an entry. */
+static inline sb_status beam_append(struct beam *beam, const struct entry *entry)
+{
+    const sb_status status =
+        alloc_reserve(&beam->entries, &beam->capacity, beam->n + 1, sizeof *beam->entries);
+    if (status == SB_OK)
+        beam->entries[beam->n++] = *entry;
+    return status;
+}
+
+/* One token of a path. Paths with a common prefix share its steps. */
+struct path_step {
+    int32_t token;
+    int32_t previous; /* index of the step before, -1: none */
+};
+
+/* A row that a slot asks for: the child `token` of its row `parent`; both are -1 for the root. */
+struct wanted_row {
+    int32_t parent, token;
+};
+
+enum slot_state { SLOT_FREE = 0, SLOT_RUNNING, SLOT_FINISHED, SLOT_FAILED };
+
+struct slot {
+    enum slot_state state;
+    struct noise_key key;
+    double temperature;
+    int32_t step; /* steps taken since the root */
+    struct beam now, next;
+    struct path_step *path;
+    size_t n_path, path_capacity;
+    struct wanted_row *wanted;
+    size_t n_wanted, wanted_capacity;
+    int32_t first_row, previous_first_row; /* where its rows begin in the rows of the decoder */
+    uint64_t model_rows;
+    struct logspace_total pruned; /* mass left off the beam; only for methods that use merge.h */
+    void *own;                    /* what only the method knows: its own_size bytes */
+    sb_result result;
+    sb_error error; /* of a failed slot */
+};
+
+/* A child or a finished entry that may enter the next beam. */
+struct candidate {
+    double score;
+    int32_t entry; /* index on slot->now: of the parent, or of the finished entry */
+    int32_t token; /* of the child, or -1: the finished entry itself */
+};
+
+struct sb_decoder {
+    sb_decoder_spec spec;
+    sb_config config;
+    const struct method *method;
+    bool failed;
+    struct slot *slots; /* (spec.max_slots) */
+    char *own;          /* (spec.max_slots, method->own_size) */
+    /* the rows that all slots ask for: (n_rows) each */
+    int32_t *parent, *token, *input;
+    size_t n_rows, request_capacity;
+    /* workspace for a step of one slot */
+    struct row *rows; /* (n_row_objects) */
+    void **row_scratch;
+    size_t n_row_objects, row_capacity, scratch_capacity;
+    struct children *streams; /* (entries) */
+    size_t stream_capacity;
+    struct candidate *candidates, *leaves; /* heaps */
+    size_t candidate_capacity, leaf_capacity;
+    int32_t *counts;      /* (vocab_size) diverse: how often earlier groups chose a token */
+    int32_t *scratch_ids; /* (vocab_size) for filter.c */
+    int32_t *tokens;      /* the last path that slot_read_path read */
+    size_t token_capacity;
+};
+
+/* Appends a root entry to slot->now and asks for its row. A method with several roots numbers them;
+ * each entry knows the number of its root. */
+sb_status slot_push_root(struct slot *slot, double score, int64_t number);
+/* Appends the child `token` of entry `parent` of slot->now to slot->next. If the entry before it is
+ * the same node, both share one row and one path. */
+sb_status slot_push_child(sb_decoder *decoder, struct slot *slot, int32_t parent, int32_t token,
+                          double score);
+/* Keeps finished entry `i` of slot->now on slot->next. */
+sb_status slot_keep(struct slot *slot, int32_t i);
+/* Returns how the child `token` of an entry ends. If memory is short, *status is SB_ERR_MEMORY;
+ * otherwise *status is unchanged. */
+sb_end slot_end_of(sb_decoder *decoder, const struct slot *slot, const struct entry *parent,
+                   int32_t token, sb_status *status);
+/* Reads the last `most` tokens of a path (0: all) into decoder->tokens, which has room for one
+ * more. Returns their number, or -1 if memory is short. */
+int32_t slot_read_path(sb_decoder *decoder, const struct slot *slot, int32_t path, int32_t most);
+
+#endif
