@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "sbeam/error.h"
+#include "sbeam/memory.h"
 
 #ifdef __cplusplus
 extern "C" {
