@@ -2,11 +2,13 @@
  *
  * sb_draw_all takes the inputs (draw_inputs.h) one by one and returns the results in order for any
  * number of threads, so memory does not grow with the number of inputs. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cache_report.h"
 #include "cli/commands.h"
 #include "cli/draw_inputs.h"
 #include "cli/draw_writer.h"
@@ -16,7 +18,7 @@
 #include "common/options.h"
 #include "common/terminal.h"
 
-enum { DRAW_FILE, DRAW_INPUT, DRAW_DRAWS, DRAW_BAN, DRAW_STOP, DRAW_BATCH, DRAW_CACHE };
+enum { DRAW_FILE, DRAW_INPUT, DRAW_DRAWS, DRAW_BAN, DRAW_STOP, DRAW_BATCH, DRAW_CACHE, DRAW_STATS };
 
 static const option draw_options[] = {
     [DRAW_FILE] = {"file", 0, "FILE",
@@ -37,6 +39,9 @@ static const option draw_options[] = {
     [DRAW_CACHE] = {"cache", 0, "MB",
                     "keep computed rows for further draws and temperatures of an input, in at most "
                     "MB megabytes, and report the time saved (default: 0, keep none)"},
+    [DRAW_STATS] =
+        {"cache-stats", 0, "FILE",
+         "with --cache: also write the numbers of this report to FILE, as one JSON line"},
     {0},
 };
 
@@ -77,6 +82,8 @@ typedef struct draw_request {
     const char **bans; /* (n_bans); the array is owned, the strings are the command line's */
     char **stops;      /* (n_stops); both are owned */
     size_t n_bans, n_stops;
+    const char *stats_path; /* --cache-stats, or NULL */
+    FILE *stats_file;       /* it, open for writing, or NULL */
     bool has_batch;
 } draw_request;
 
@@ -118,6 +125,7 @@ static int parse_own(draw_request *request, const options *parsed, int i)
         code = cli_parse_whole("draw", "--cache", value, 0, MOST_MEGABYTES, &n);
         request->plan.cache_size = (size_t)n * MEGABYTE;
         break;
+    case DRAW_STATS: request->stats_path = value; break;
     default: break;
     }
     return code;
@@ -178,26 +186,18 @@ static int refuse(const draw_work *work, const sb_error *err)
     return work->has_begun ? cli_failure("draw", "%s", err->message) : cli_error("draw", err);
 }
 
-/* Prints what the cache saved, if there is one. The estimate of the time assumes that a cached row
- * would have cost as much as a computed one. */
-static void report_cache(const sb_plan *plan)
+/* Opens the file of --cache-stats before the work, so that a wrong path costs no time. Returns the
+ * exit code. */
+static int open_stats(draw_request *request)
 {
-    const sb_cache_stats *const stats = plan->cache_stats;
-    if (plan->cache_size == 0 || stats->rows == 0)
-        return;
-    const uint64_t kept = stats->rows - stats->evaluated;
-    if (kept == 0) {
-        fprintf(stderr, "cache: none of %llu rows was needed again\n",
-                (unsigned long long)stats->rows);
-        return;
-    }
-    fprintf(stderr,
-            "cache: %llu of %llu rows (%.1f %%) came from the cache; the model took %.2f s for the "
-            "others, so about %.2f s were saved; %.0f of %.0f MB are in use\n",
-            (unsigned long long)kept, (unsigned long long)stats->rows,
-            100 * (double)kept / (double)stats->rows, stats->seconds,
-            stats->seconds * (double)kept / (double)stats->evaluated,
-            (double)stats->used / MEGABYTE, (double)plan->cache_size / MEGABYTE);
+    if (request->stats_path == NULL)
+        return EXIT_FINE;
+    if (request->plan.cache_size == 0)
+        return cli_usage("draw", "--cache-stats needs --cache: there is no cache to report on");
+    request->stats_file = fopen(request->stats_path, "w");
+    if (request->stats_file == NULL)
+        return cli_failure("draw", "cannot write '%s': %s", request->stats_path, strerror(errno));
+    return EXIT_FINE;
 }
 
 /* Says so if data on standard input was not read: `echo PREFIX | sbeam draw -m lm.arpa` looks like
@@ -235,7 +235,7 @@ static int draw_all(draw_request *request, options *parsed, const sb_model *mode
     const sb_status status = sb_draw_all(model, &parsed->config, &plan, &pipe, &err);
     progress_close(&work.bar);
     if (status == SB_OK)
-        report_cache(&plan);
+        cache_report_print(&plan);
     if (status == SB_OK && parsed->format == FORMAT_TSV && work.writer.n_records == 0)
         draw_write_names(&work.writer);
     const bool was_reported = work.has_failed && work.err.status == SB_ERR_STOPPED;
@@ -247,6 +247,8 @@ static int draw_all(draw_request *request, options *parsed, const sb_model *mode
         code = EXIT_FAILED;
     else
         hint_at_stdin(inputs);
+    if (code == EXIT_FINE && request->stats_file != NULL)
+        code = cache_report_write(&plan, request->stats_file);
     output_free(&work.writer.settings);
     output_free(&work.writer.out);
     draw_inputs_close(inputs);
@@ -287,9 +289,13 @@ int cmd_draw(int argc, char **argv)
     request.plan.temperatures = parsed.temperatures;
     request.plan.n_temperatures = parsed.n_temperatures;
     request.plan.threads = parsed.threads;
-    code = draw_all(&request, &parsed, model);
+    code = open_stats(&request);
+    if (code == EXIT_FINE)
+        code = draw_all(&request, &parsed, model);
 
 done:
+    if (request.stats_file != NULL)
+        fclose(request.stats_file);
     sb_model_close(model);
     free(ban_ids);
     free(request.inputs.files);
