@@ -70,6 +70,48 @@ static void settings_by_name(void **state)
     assert_string_equal(sb_method_name(SB_METHOD_BEAM_SAMPLE), "beam-sample");
 }
 
+/* The plan has the same machinery: by name, from text and back, with bounds. */
+static void plan_by_name(void **state)
+{
+    (void)state;
+    sb_plan plan, untouched;
+    sb_error err;
+    char text[32];
+    sb_plan_default(&plan);
+    assert_int_equal(sb_plan_check(&plan, &err), SB_OK);
+    assert_true(plan.n_draws == 1 && plan.threads == 1 && plan.batch == 16 && plan.cache_size == 0);
+    for (size_t i = 0; sb_plan_option(i) != NULL; i++) {
+        const sb_option *const option = sb_plan_option(i);
+        assert_int_equal(sb_plan_get(&plan, option->name, text, sizeof text, &err), SB_OK);
+        assert_string_equal(text, option->default_text);
+        assert_true(strlen(option->help) > 0 && option->metavar != NULL);
+        for (int m = 0; sb_method_name((sb_method)m) != NULL; m++)
+            assert_true(option->methods >> m & 1);
+        /* The bounds hold for values from text and for fields. */
+        snprintf(text, sizeof text, "%.0f", option->max);
+        assert_int_equal(sb_plan_set(&plan, option->name, text, &err), SB_OK);
+        assert_int_equal(sb_plan_check(&plan, &err), SB_OK);
+        untouched = plan;
+        snprintf(text, sizeof text, "%.0f", option->max + 2);
+        assert_int_equal(sb_plan_set(&plan, option->name, text, &err), SB_ERR_ARGUMENT);
+        assert_int_equal(sb_plan_set(&plan, option->name, "-1", &err), SB_ERR_ARGUMENT);
+        assert_non_null(strstr(err.message, option->name));
+        assert_memory_equal(&plan, &untouched, sizeof plan);
+    }
+    assert_true(plan.cache_size == (size_t)1 << 42);
+    plan.cache_size = 1;
+    assert_int_equal(sb_plan_get(&plan, "cache", text, sizeof text, &err), SB_OK);
+    assert_string_equal(text, "1");
+    plan.batch = 4097;
+    assert_int_equal(sb_plan_check(&plan, &err), SB_ERR_ARGUMENT);
+    assert_string_equal(err.message,
+                        "batch is '4097'; expected a whole number of at least 1 and at most 4096");
+    assert_int_equal(sb_plan_set(&plan, "no-such", "1", &err), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_plan_set(NULL, "batch", "1", &err), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_plan_get(NULL, "batch", text, sizeof text, &err), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_plan_check(NULL, &err), SB_ERR_ARGUMENT);
+}
+
 /* What is set by name is read back by name: the same config, through text. */
 static void settings_read_back(void **state)
 {
@@ -203,6 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_by_name),
+        cmocka_unit_test(plan_by_name),
         cmocka_unit_test(settings_read_back),
         cmocka_unit_test(settings_as_text),
         cmocka_unit_test(settings_that_methods_refuse),
