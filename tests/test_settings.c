@@ -112,6 +112,38 @@ static void plan_by_name(void **state)
     assert_int_equal(sb_plan_check(NULL, &err), SB_ERR_ARGUMENT);
 }
 
+/* The choices of BLEU are the names of its tokenisers and smoothings, in the order of the enums. */
+static void bleu_by_name(void **state)
+{
+    (void)state;
+    sb_bleu_config config;
+    sb_error err;
+    char choices[64] = "";
+    for (int i = 0; sb_tokenizer_name((sb_tokenizer)i) != NULL; i++) {
+        const char *const name = sb_tokenizer_name((sb_tokenizer)i);
+        sb_bleu_config_default(&config);
+        assert_int_equal(sb_bleu_config_set(&config, "tokenize", name, &err), SB_OK);
+        assert_int_equal(config.tokenizer, i);
+        strcat(strcat(choices, i > 0 ? "|" : ""), name);
+    }
+    assert_string_equal(sb_bleu_option(0)->name, "tokenize");
+    assert_string_equal(sb_bleu_option(0)->metavar, choices);
+    for (int i = 0; sb_smoothing_name((sb_smoothing)i) != NULL; i++) {
+        const char *const name = sb_smoothing_name((sb_smoothing)i);
+        assert_int_equal(sb_bleu_config_set(&config, "smooth", name, &err), SB_OK);
+        assert_int_equal(config.smoothing, i);
+    }
+    sb_bleu_config_default(&config);
+    assert_true(config.tokenizer == SB_TOKENIZER_13A && config.smoothing == SB_SMOOTHING_EXP);
+    assert_true(isnan(config.smooth_value) && !config.effective_order);
+    assert_int_equal(sb_bleu_config_set(&config, "smooth-value", "0.317", &err), SB_OK);
+    assert_true(config.smooth_value == 0.317);
+    assert_int_equal(sb_bleu_config_set(&config, "smooth-value", "-1", &err), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_bleu_config_set(&config, "smooth", "add-1", &err), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_bleu_config_set(NULL, "smooth", "exp", &err), SB_ERR_ARGUMENT);
+    assert_null(sb_bleu_option(3));
+}
+
 /* What is set by name is read back by name: the same config, through text. */
 static void settings_read_back(void **state)
 {
@@ -244,11 +276,9 @@ static void settings_that_methods_refuse(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settings_by_name),
-        cmocka_unit_test(plan_by_name),
-        cmocka_unit_test(settings_read_back),
-        cmocka_unit_test(settings_as_text),
-        cmocka_unit_test(settings_that_methods_refuse),
+        cmocka_unit_test(settings_by_name), cmocka_unit_test(plan_by_name),
+        cmocka_unit_test(bleu_by_name),     cmocka_unit_test(settings_read_back),
+        cmocka_unit_test(settings_as_text), cmocka_unit_test(settings_that_methods_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

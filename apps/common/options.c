@@ -131,6 +131,7 @@ void options_open(options *parsed, const option_spec *spec, int argc, char **arg
     *parsed = (options){.spec = spec, .argc = argc, .argv = argv, .next = 1};
     sb_config_default(&parsed->config);
     sb_plan_default(&parsed->plan);
+    sb_bleu_config_default(&parsed->bleu);
 }
 
 /* Finds the long option that is closest to `word`, which has no dashes. Writes it to `buffer` and

@@ -10,7 +10,7 @@
  *
  * Options may follow arguments; "--" ends them. This file handles the options that commands share:
  * --help, -f, the options of commands that open a model, and the library's settings. The settings
- * come from the tables of sb_config_option and sb_plan_option. */
+ * come from the tables of sb_config_option, sb_plan_option and sb_bleu_option. */
 #ifndef COMMON_OPTIONS_H
 #define COMMON_OPTIONS_H
 
@@ -20,6 +20,7 @@
 
 #include "sbeam/config.h"
 #include "sbeam/draw.h"
+#include "sbeam/metric.h"
 #include "sbeam/model.h"
 
 /* The metavar of an option that is a setting of the library. The library's table has its real
@@ -63,6 +64,7 @@ typedef struct options {
     bool pretokenized;
     sb_config config;
     sb_plan plan;
+    sb_bleu_config bleu;
     bool has_seed;
     double temperatures[MAX_TEMPERATURES];
     size_t n_temperatures;
@@ -84,14 +86,21 @@ int options_check(options *parsed);
 /* For option_spec.takes: returns true only for max-len. */
 bool options_takes_max_len(const sb_option *setting);
 
+/* Three entries for the own options of a command that computes BLEU. */
+#define BLEU_OPTIONS                                                                               \
+    {"tokenize", 0, LIBRARY_SETTING, NULL}, {"smooth", 0, LIBRARY_SETTING, NULL},                  \
+    {                                                                                              \
+        "smooth-value", 0, LIBRARY_SETTING, NULL                                                   \
+    }
+
 /* Returns whether the setting of this name was given. */
 bool options_has(const options *parsed, const char *name);
 
 /* Returns whether an option of a command is a LIBRARY_SETTING. */
 bool options_is_setting(const option *entry);
 
-/* Returns setting i of the library: those of sb_config_option, then those of sb_plan_option.
- * Returns NULL if i is past the end. */
+/* Returns setting i of the library: those of sb_config_option, sb_plan_option and
+ * sb_bleu_option. Returns NULL if i is past the end. */
 const sb_option *options_setting(size_t i);
 
 /* Returns the number of the setting of this name, or -1. */

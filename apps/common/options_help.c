@@ -128,7 +128,11 @@ static void put_own_setting(output *out, const option *own)
     char range[64] = "", help[640];
     if (setting->type == SB_OPTION_INT && setting->max < 0x1p53)
         snprintf(range, sizeof(range), ", %.0f to %.0f", setting->min, setting->max);
-    snprintf(help, sizeof(help), "%s%s (default: %s)", setting->help, range, setting->default_text);
+    if (setting->default_text != NULL)
+        snprintf(help, sizeof(help), "%s%s (default: %s)", setting->help, range,
+                 setting->default_text);
+    else
+        snprintf(help, sizeof(help), "%s", setting->help);
     put_entry(out, 0, own->name, setting->metavar, own->help != NULL ? own->help : help);
 }
 

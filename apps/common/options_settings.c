@@ -50,12 +50,18 @@ static sb_status set_plan(options *parsed, const char *name, const char *value, 
     return sb_plan_set(&parsed->plan, name, value, err);
 }
 
+static sb_status set_bleu(options *parsed, const char *name, const char *value, sb_error *err)
+{
+    return sb_bleu_config_set(&parsed->bleu, name, value, err);
+}
+
 /* The first is that of sb_config, because `takes` of a command and the checks of methods number its
  * settings from 0. */
 static const struct table {
     const sb_option *(*option)(size_t i);
     sb_status (*set)(options *parsed, const char *name, const char *value, sb_error *err);
-} tables[] = {{sb_config_option, set_config}, {sb_plan_option, set_plan}};
+} tables[] = {
+    {sb_config_option, set_config}, {sb_plan_option, set_plan}, {sb_bleu_option, set_bleu}};
 
 enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
 

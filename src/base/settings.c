@@ -192,8 +192,9 @@ void settings_default(const struct settings *settings, void *object)
         const sb_option *const option = &settings->list[i].option;
         double number = 0;
         uint64_t integer = 0;
-        read_value(option, option->default_text, &number, &integer);
-        put_number(object, &settings->list[i], number, integer);
+        if (option->default_text != NULL &&
+            read_value(option, option->default_text, &number, &integer))
+            put_number(object, &settings->list[i], number, integer);
     }
 }
 

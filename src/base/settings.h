@@ -35,7 +35,7 @@ struct settings {
 /* Returns option i of the table, or NULL if i is past its end. */
 const sb_option *settings_option(const struct settings *settings, size_t i);
 
-/* Sets every field of the table to its default. */
+/* Sets every field of the table that has a default. */
 void settings_default(const struct settings *settings, void *object);
 
 /* Sets a field from text. Returns SB_ERR_ARGUMENT if there is no such setting or if the value is
