@@ -120,8 +120,8 @@ static void put_setting(output *out, const sb_option *setting)
     put_entry(out, options_letter(setting), spelt, setting->metavar, help);
 }
 
-/* Writes the help of a setting among a command's own options: its phrase, range and default. A
- * bound of 2^53 only keeps numbers exact; nobody meets it, so the range is not shown. */
+/* Writes the help of a setting among a command's own options: its phrase, range and default. The
+ * range is not shown if its end is 2^53, which only keeps numbers exact. */
 static void put_own_setting(output *out, const option *own)
 {
     const sb_option *const setting = options_setting((size_t)options_find_setting(own->name));
