@@ -10,10 +10,10 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "base/source_cache.h"
 #include "math/kernels.h"
 #include "nn/gemm.h"
 #include "nn/layers.h"
-#include "nn/source_cache.h"
 
 /* Awkward numbers, the same in every run. */
 static float next_number(uint32_t *state)

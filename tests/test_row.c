@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "algorithm1.h"
+#include "common/algorithm1.h"
 #include "math/children.h"
 #include "math/row.h"
 #include "reference.h"

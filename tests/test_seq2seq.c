@@ -1,10 +1,10 @@
 /* Tests sequence-to-sequence models in use: sessions, changing sources, and draws that do not
  * depend on the other rows of a batch. */
+#include "base/source_cache.h"
 #include "draw_check.h"
 #include "model_check.h"
 #include "model_edit.h"
 #include "nn/gemm.h"
-#include "nn/source_cache.h"
 
 static const char tiny[] = TEST_DATA "/tiny-fconv/model.safetensors";
 static const char half_precision[] = TEST_DATA "/tiny-fconv-f16/model.safetensors";

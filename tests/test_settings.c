@@ -116,6 +116,80 @@ static void properties_of_methods(void **state)
     assert_false(sb_method_takes(SB_METHOD_BEAM, NULL));
 }
 
+/* The plan has the same machinery: by name, from text and back, with bounds. */
+static void plan_by_name(void **state)
+{
+    (void)state;
+    sb_plan plan, untouched;
+    sb_error err;
+    char text[32];
+    sb_plan_default(&plan);
+    assert_int_equal(sb_plan_check(&plan, &err), SB_OK);
+    assert_true(plan.n_draws == 1 && plan.threads == 1 && plan.batch == 16 && plan.cache_size == 0);
+    for (size_t i = 0; sb_plan_option(i) != NULL; i++) {
+        const sb_option *const option = sb_plan_option(i);
+        assert_int_equal(sb_plan_get(&plan, option->name, text, sizeof text, &err), SB_OK);
+        assert_string_equal(text, option->default_text);
+        assert_true(strlen(option->help) > 0 && option->metavar != NULL);
+        for (int m = 0; sb_method_name((sb_method)m) != NULL; m++)
+            assert_true(option->methods >> m & 1);
+        /* The bounds hold for values from text and for fields. */
+        snprintf(text, sizeof text, "%.0f", option->max);
+        assert_int_equal(sb_plan_set(&plan, option->name, text, &err), SB_OK);
+        assert_int_equal(sb_plan_check(&plan, &err), SB_OK);
+        untouched = plan;
+        snprintf(text, sizeof text, "%.0f", option->max + 2);
+        assert_int_equal(sb_plan_set(&plan, option->name, text, &err), SB_ERR_ARGUMENT);
+        assert_int_equal(sb_plan_set(&plan, option->name, "-1", &err), SB_ERR_ARGUMENT);
+        assert_non_null(strstr(err.message, option->name));
+        assert_memory_equal(&plan, &untouched, sizeof plan);
+    }
+    assert_true(plan.cache_size == (size_t)1 << 42);
+    plan.cache_size = 1;
+    assert_int_equal(sb_plan_get(&plan, "cache", text, sizeof text, &err), SB_OK);
+    assert_string_equal(text, "1");
+    plan.batch = 4097;
+    assert_int_equal(sb_plan_check(&plan, &err), SB_ERR_ARGUMENT);
+    assert_string_equal(err.message,
+                        "batch is '4097'; expected a whole number of at least 1 and at most 4096");
+    assert_int_equal(sb_plan_set(&plan, "no-such", "1", &err), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_plan_set(NULL, "batch", "1", &err), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_plan_get(NULL, "batch", text, sizeof text, &err), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_plan_check(NULL, &err), SB_ERR_ARGUMENT);
+}
+
+/* The choices of BLEU are the names of its tokenisers and smoothings, in the order of the enums. */
+static void bleu_by_name(void **state)
+{
+    (void)state;
+    sb_bleu_config config;
+    sb_error err;
+    char choices[64] = "";
+    for (int i = 0; sb_tokenizer_name((sb_tokenizer)i) != NULL; i++) {
+        const char *const name = sb_tokenizer_name((sb_tokenizer)i);
+        sb_bleu_config_default(&config);
+        assert_int_equal(sb_bleu_config_set(&config, "tokenize", name, &err), SB_OK);
+        assert_int_equal(config.tokenizer, i);
+        strcat(strcat(choices, i > 0 ? "|" : ""), name);
+    }
+    assert_string_equal(sb_bleu_option(0)->name, "tokenize");
+    assert_string_equal(sb_bleu_option(0)->metavar, choices);
+    for (int i = 0; sb_smoothing_name((sb_smoothing)i) != NULL; i++) {
+        const char *const name = sb_smoothing_name((sb_smoothing)i);
+        assert_int_equal(sb_bleu_config_set(&config, "smooth", name, &err), SB_OK);
+        assert_int_equal(config.smoothing, i);
+    }
+    sb_bleu_config_default(&config);
+    assert_true(config.tokenizer == SB_TOKENIZER_13A && config.smoothing == SB_SMOOTHING_EXP);
+    assert_true(isnan(config.smooth_value) && !config.effective_order);
+    assert_int_equal(sb_bleu_config_set(&config, "smooth-value", "0.317", &err), SB_OK);
+    assert_true(config.smooth_value == 0.317);
+    assert_int_equal(sb_bleu_config_set(&config, "smooth-value", "-1", &err), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_bleu_config_set(&config, "smooth", "add-1", &err), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_bleu_config_set(NULL, "smooth", "exp", &err), SB_ERR_ARGUMENT);
+    assert_null(sb_bleu_option(3));
+}
+
 /* What is set by name is read back by name: the same config, through text. */
 static void settings_read_back(void **state)
 {
@@ -262,6 +336,9 @@ int main(void)
         cmocka_unit_test(settings_by_name),      cmocka_unit_test(methods_by_name),
         cmocka_unit_test(properties_of_methods), cmocka_unit_test(settings_read_back),
         cmocka_unit_test(settings_as_text),      cmocka_unit_test(settings_that_methods_refuse),
+        cmocka_unit_test(settings_by_name), cmocka_unit_test(plan_by_name),
+        cmocka_unit_test(bleu_by_name),     cmocka_unit_test(settings_read_back),
+        cmocka_unit_test(settings_as_text), cmocka_unit_test(settings_that_methods_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithm1.h"
 #include "cli/bench.h"
+#include "common/algorithm1.h"
 #include "common/cli.h"
 #include "common/output.h"
 #include "sbeam/sbeam.h"

@@ -88,7 +88,7 @@ static const option bench_options[] = {
                           "decode: tokens of an input, its end token included, 1 to 1000000 "
                           "(default: 20)"},
     [BENCH_LEN] = {"len", 0, "N", "decode: tokens of each sequence, 1 to 1000000 (default: 30)"},
-    [BENCH_BATCH] = {"batch", 0, "N",
+    [BENCH_BATCH] = {"batch", 0, LIBRARY_SETTING,
                      "decode: inputs in one batch of each thread, 1 to 4096 (default: 1)"},
     [BENCH_REPEATS] = {"repeats", 0, "N", "decode: timed repeats, 1 to 1000 (default: 5)"},
     {0},
@@ -183,7 +183,6 @@ static int parse_own(bench_plan *plan, int i, const char *value)
     } const numbers[N_OPTIONS] = {
         [BENCH_SOURCE_LEN] = {"--source-len", 1000000, &plan->source_len},
         [BENCH_LEN] = {"--len", 1000000, &plan->len},
-        [BENCH_BATCH] = {"--batch", 4096, &plan->batch},
         [BENCH_REPEATS] = {"--repeats", 1000, &plan->repeats},
     };
     if (i == BENCH_METHOD)
@@ -205,12 +204,12 @@ int cmd_bench(int argc, char **argv)
                        .n_ks = 1,
                        .source_len = 20,
                        .len = 30,
-                       .batch = 1,
                        .repeats = 5};
     options parsed;
     bool any_own = false;
     int i, code;
     options_open(&parsed, &bench_spec, argc, argv);
+    parsed.plan.batch = 1; /* one input at a time shows what a step costs */
     while ((i = options_next(&parsed)) >= 0) {
         any_own = true;
         code = parse_own(&plan, i, parsed.value);
@@ -225,15 +224,17 @@ int cmd_bench(int argc, char **argv)
         return cli_usage("bench", "say what to measure: search or decode");
     plan.json = parsed.format == 1;
     if (strcmp(what, "search") == 0) {
-        if (any_own || parsed.model != NULL || parsed.pretokenized || parsed.marker != NULL ||
-            parsed.threads != 1 || options_has(&parsed, "temperature"))
+        if (any_own || options_has(&parsed, "batch") || parsed.model != NULL ||
+            parsed.pretokenized || parsed.marker != NULL || parsed.plan.threads != 1 ||
+            options_has(&parsed, "temperature"))
             return cli_usage("bench", "'search' takes no option but --format");
         return bench_search(plan.json);
     }
     if (parsed.n_temperatures > 1)
         return cli_usage("bench", "-T takes one temperature here, not a list");
     plan.model = parsed.model;
-    plan.threads = parsed.threads;
+    plan.threads = parsed.plan.threads;
+    plan.batch = parsed.plan.batch;
     plan.temperature = parsed.config.temperature;
     return bench_decode(&plan);
 }

@@ -2,11 +2,13 @@
  *
  * sb_draw_all takes the inputs (draw_inputs.h) one by one and returns the results in order for any
  * number of threads, so memory does not grow with the number of inputs. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cache_report.h"
 #include "cli/commands.h"
 #include "cli/draw_inputs.h"
 #include "cli/draw_writer.h"
@@ -16,7 +18,7 @@
 #include "common/options.h"
 #include "common/terminal.h"
 
-enum { DRAW_FILE, DRAW_INPUT, DRAW_DRAWS, DRAW_BAN, DRAW_STOP, DRAW_BATCH, DRAW_CACHE };
+enum { DRAW_FILE, DRAW_INPUT, DRAW_DRAWS, DRAW_BAN, DRAW_STOP, DRAW_BATCH, DRAW_CACHE, DRAW_STATS };
 
 static const option draw_options[] = {
     [DRAW_FILE] = {"file", 0, "FILE",
@@ -25,22 +27,21 @@ static const option draw_options[] = {
     [DRAW_INPUT] = {"input", 0, "text|jsonl",
                     "how lines of standard input are read: each is an input, or an object "
                     "{\"input\":\"..\",\"stream\":7} that holds one (default: text)"},
-    [DRAW_DRAWS] = {"draws", 0, "R",
-                    "number of independent draws per input and temperature (default: 1)"},
+    [DRAW_DRAWS] = {"draws", 0, LIBRARY_SETTING, NULL},
     [DRAW_BAN] = {"ban", 0, "TOKEN", "give this token probability zero; may be repeated"},
     [DRAW_STOP] = {"stop", 0, "STRING",
                    "end a sequence when its text contains STRING; the text is cut before it, the "
                    "tokens are kept; \\n, \\t and \\\\ are newline, tab and backslash; may be "
                    "repeated"},
-    [DRAW_BATCH] = {"batch", 0, "N",
-                    "number of draws computed together in a thread, 1 to 4096 (default: 16)"},
-    [DRAW_CACHE] = {"cache", 0, "MB",
+    [DRAW_BATCH] = {"batch", 0, LIBRARY_SETTING, NULL},
+    [DRAW_CACHE] = {"cache", 0, LIBRARY_SETTING,
                     "keep computed rows for further draws and temperatures of an input, in at most "
                     "MB megabytes, and report the time saved (default: 0, keep none)"},
+    [DRAW_STATS] =
+        {"cache-stats", 0, "FILE",
+         "with --cache: also write the numbers of this report to FILE, as one JSON line"},
     {0},
 };
-
-enum { MEGABYTE = 1 << 20, MOST_MEGABYTES = 1 << 22 }; /* 4 TB: more than any machine has */
 
 static bool takes_all(const sb_option *setting)
 {
@@ -72,12 +73,12 @@ static const draw_write_fn writers[] = {draw_write_text, draw_write_jsonl, draw_
 
 /* The command's own options. */
 typedef struct draw_request {
-    sb_plan plan;
     draw_inputs inputs;
     const char **bans; /* (n_bans); the array is owned, the strings are the command line's */
     char **stops;      /* (n_stops); both are owned */
     size_t n_bans, n_stops;
-    bool has_batch;
+    const char *stats_path; /* --cache-stats, or NULL */
+    FILE *stats_file;       /* it, open for writing, or NULL */
 } draw_request;
 
 /* The source of the inputs, and the writer of the results. */
@@ -94,33 +95,20 @@ typedef struct draw_work {
 static int parse_own(draw_request *request, const options *parsed, int i)
 {
     const char *const value = parsed->value;
-    uint64_t n = 0;
-    int code = EXIT_FINE;
     sb_error err;
     switch (i) {
     case DRAW_FILE: return draw_inputs_add_file(&request->inputs, parsed);
     case DRAW_INPUT: return draw_inputs_set_form(&request->inputs, value);
-    case DRAW_DRAWS:
-        return cli_parse_whole("draw", "--draws", value, 1, UINT64_C(1) << 53,
-                               &request->plan.n_draws);
     case DRAW_BAN: request->bans[request->n_bans++] = value; break;
     case DRAW_STOP:
         if (escape_undo(value, &request->stops[request->n_stops], &err) != SB_OK)
             return cli_usage("draw", "--stop: %s", err.message);
         request->n_stops++;
         break;
-    case DRAW_BATCH:
-        request->has_batch = true;
-        code = cli_parse_whole("draw", "--batch", value, 1, 4096, &n);
-        request->plan.batch = (int32_t)n;
-        break;
-    case DRAW_CACHE:
-        code = cli_parse_whole("draw", "--cache", value, 0, MOST_MEGABYTES, &n);
-        request->plan.cache_size = (size_t)n * MEGABYTE;
-        break;
+    case DRAW_STATS: request->stats_path = value; break;
     default: break;
     }
-    return code;
+    return EXIT_FINE;
 }
 
 static int give_input(void *user, sb_input *input, sb_error *err)
@@ -178,26 +166,18 @@ static int refuse(const draw_work *work, const sb_error *err)
     return work->has_begun ? cli_failure("draw", "%s", err->message) : cli_error("draw", err);
 }
 
-/* Prints what the cache saved, if there is one. The estimate of the time assumes that a cached row
- * would have cost as much as a computed one. */
-static void report_cache(const sb_plan *plan)
+/* Opens the file of --cache-stats before the work, so that a wrong path costs no time. Returns the
+ * exit code. */
+static int open_stats(draw_request *request, const sb_plan *plan)
 {
-    const sb_cache_stats *const stats = plan->cache_stats;
-    if (plan->cache_size == 0 || stats->rows == 0)
-        return;
-    const uint64_t kept = stats->rows - stats->evaluated;
-    if (kept == 0) {
-        fprintf(stderr, "cache: none of %llu rows was needed again\n",
-                (unsigned long long)stats->rows);
-        return;
-    }
-    fprintf(stderr,
-            "cache: %llu of %llu rows (%.1f %%) came from the cache; the model took %.2f s for the "
-            "others, so about %.2f s were saved; %.0f of %.0f MB are in use\n",
-            (unsigned long long)kept, (unsigned long long)stats->rows,
-            100 * (double)kept / (double)stats->rows, stats->seconds,
-            stats->seconds * (double)kept / (double)stats->evaluated,
-            (double)stats->used / MEGABYTE, (double)plan->cache_size / MEGABYTE);
+    if (request->stats_path == NULL)
+        return EXIT_FINE;
+    if (plan->cache_size == 0)
+        return cli_usage("draw", "--cache-stats needs --cache: there is no cache to report on");
+    request->stats_file = fopen(request->stats_path, "w");
+    if (request->stats_file == NULL)
+        return cli_failure("draw", "cannot write '%s': %s", request->stats_path, strerror(errno));
+    return EXIT_FINE;
 }
 
 /* Says so if data on standard input was not read: `echo PREFIX | sbeam draw -m lm.arpa` looks like
@@ -213,6 +193,7 @@ static void hint_at_stdin(const draw_inputs *inputs)
 static int draw_all(draw_request *request, options *parsed, const sb_model *model)
 {
     draw_inputs *const inputs = &request->inputs;
+    sb_plan plan = parsed->plan;
     draw_work work = {.inputs = inputs};
     int code = draw_inputs_open(inputs, parsed, model);
     if (code != EXIT_FINE)
@@ -220,22 +201,23 @@ static int draw_all(draw_request *request, options *parsed, const sb_model *mode
     work.write = writers[parsed->format];
     work.writer = (draw_writer){.model = model,
                                 .config = &parsed->config,
-                                .many_draws = request->plan.n_draws > 1,
+                                .many_draws = plan.n_draws > 1,
                                 .term = terminal_look()};
     draw_gather_settings(&work.writer);
-    const uint64_t per_input = parsed->n_temperatures * request->plan.n_draws;
+    const uint64_t per_input = parsed->n_temperatures * plan.n_draws;
     progress_open(&work.bar, per_input * draw_inputs_count(inputs));
     sb_cache_stats cached = {0};
-    sb_plan plan = request->plan;
+    plan.temperatures = parsed->temperatures;
+    plan.n_temperatures = parsed->n_temperatures;
     plan.cache_stats = &cached;
-    if (inputs->source == FROM_LINES && !request->has_batch && isatty(STDIN_FILENO))
+    if (inputs->source == FROM_LINES && !options_has(parsed, "batch") && isatty(STDIN_FILENO))
         plan.batch = plan.threads = 1; /* a person types, and waits for each answer */
     const sb_pipe pipe = {&work, give_input, take_result, free_input};
     sb_error err;
     const sb_status status = sb_draw_all(model, &parsed->config, &plan, &pipe, &err);
     progress_close(&work.bar);
     if (status == SB_OK)
-        report_cache(&plan);
+        cache_report_print(&plan);
     if (status == SB_OK && parsed->format == FORMAT_TSV && work.writer.n_records == 0)
         draw_write_names(&work.writer);
     const bool was_reported = work.has_failed && work.err.status == SB_ERR_STOPPED;
@@ -247,6 +229,8 @@ static int draw_all(draw_request *request, options *parsed, const sb_model *mode
         code = EXIT_FAILED;
     else
         hint_at_stdin(inputs);
+    if (code == EXIT_FINE && request->stats_file != NULL)
+        code = cache_report_write(&plan, request->stats_file);
     output_free(&work.writer.settings);
     output_free(&work.writer.out);
     draw_inputs_close(inputs);
@@ -260,7 +244,6 @@ int cmd_draw(int argc, char **argv)
     sb_model *model = NULL;
     int32_t *ban_ids = NULL;
     int i, code;
-    sb_plan_default(&request.plan);
     request.bans = cli_realloc(NULL, (size_t)argc, sizeof(*request.bans));
     request.stops = cli_realloc(NULL, (size_t)argc, sizeof(*request.stops));
     request.inputs.files = cli_realloc(NULL, (size_t)argc, sizeof(*request.inputs.files));
@@ -284,12 +267,13 @@ int cmd_draw(int argc, char **argv)
     parsed.config.n_ban = request.n_bans;
     parsed.config.stop = (const char *const *)request.stops;
     parsed.config.n_stop = request.n_stops;
-    request.plan.temperatures = parsed.temperatures;
-    request.plan.n_temperatures = parsed.n_temperatures;
-    request.plan.threads = parsed.threads;
-    code = draw_all(&request, &parsed, model);
+    code = open_stats(&request, &parsed.plan);
+    if (code == EXIT_FINE)
+        code = draw_all(&request, &parsed, model);
 
 done:
+    if (request.stats_file != NULL)
+        fclose(request.stats_file);
     sb_model_close(model);
     free(ban_ids);
     free(request.inputs.files);

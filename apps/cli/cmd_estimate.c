@@ -10,7 +10,6 @@
 
 #include "cli/commands.h"
 #include "cli/estimate.h"
-#include "common/bleu_options.h"
 #include "common/cli.h"
 #include "common/number.h"
 #include "common/options.h"
@@ -23,8 +22,7 @@ enum {
     ESTIMATE_SACRIFICE,
     ESTIMATE_CURVE,
     ESTIMATE_SUMMARY,
-    ESTIMATE_TRUTH,
-    ESTIMATE_BLEU /* the first of BLEU_OPTIONS */
+    ESTIMATE_TRUTH
 };
 
 static const option estimate_options[] = {
@@ -80,7 +78,7 @@ typedef struct estimate_work {
     const char *values_path, *truth_text;
     const char **references; /* owned */
     size_t n_references;
-    bool has_bleu_option, has_summary;
+    bool has_summary;
     estimate_request request;
     /* State of the run. */
     line_reader reader;
@@ -125,9 +123,7 @@ static int parse_option(estimate_work *work, int i, const char *value)
     case ESTIMATE_CURVE: return parse_curve(work, value);
     case ESTIMATE_SUMMARY: work->has_summary = true; break;
     case ESTIMATE_TRUTH: work->truth_text = value; break;
-    default:
-        work->has_bleu_option = true;
-        return bleu_options_take("estimate", i - ESTIMATE_BLEU, value, &work->values.bleu);
+    default: break;
     }
     return EXIT_FINE;
 }
@@ -145,6 +141,8 @@ static int check_options(estimate_work *work, const options *parsed)
 {
     const bool is_exact = work->truth_text != NULL && strcmp(work->truth_text, "exact") == 0;
     const bool is_bleu = work->values.function == FUNCTION_BLEU;
+    const bool has_bleu_option = options_has(parsed, "tokenize") || options_has(parsed, "smooth") ||
+                                 options_has(parsed, "smooth-value");
     sb_error err;
     if ((work->values.function == FUNCTION_NONE) == (work->values_path == NULL))
         return cli_usage("estimate", "give exactly one of --f and --values");
@@ -152,8 +150,9 @@ static int check_options(estimate_work *work, const options *parsed)
         return cli_usage("estimate", "--values needs a file: standard input holds the draws");
     if (is_bleu && work->n_references == 0)
         return cli_usage("estimate", "--f bleu needs references: --ref FILE");
-    if (!is_bleu && (work->n_references > 0 || work->has_bleu_option))
+    if (!is_bleu && (work->n_references > 0 || has_bleu_option))
         return cli_usage("estimate", "--ref, --tokenize and --smooth are only for --f bleu");
+    work->values.bleu = parsed->bleu;
     if (is_bleu && sb_bleu_config_check(&work->values.bleu, &err) != SB_OK)
         return cli_error("estimate", &err);
     if (work->truth_text != NULL && !work->has_summary)
@@ -291,7 +290,6 @@ int cmd_estimate(int argc, char **argv)
     work.request.user = &work;
     work.request.take = take_estimate;
     work.references = cli_realloc(NULL, (size_t)argc, sizeof(*work.references));
-    sb_bleu_config_default(&work.values.bleu);
     options_open(&parsed, &estimate_spec, argc, argv);
     parsed.format = FORMAT_DEFAULT;
     while (code == EXIT_FINE && (i = options_next(&parsed)) >= 0)

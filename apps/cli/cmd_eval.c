@@ -5,11 +5,10 @@
 
 #include "cli/commands.h"
 #include "cli/eval.h"
-#include "common/bleu_options.h"
 #include "common/cli.h"
 #include "common/options.h"
 
-enum { EVAL_HYP, EVAL_REF, EVAL_SENTENCE, EVAL_BLEU };
+enum { EVAL_HYP, EVAL_REF, EVAL_SENTENCE };
 enum { FORMAT_DEFAULT = -1, FORMAT_TEXT, FORMAT_JSONL };
 
 static const option own_options[] = {
@@ -54,14 +53,12 @@ static int parse(options *parsed, eval_words *words)
             eval->hypotheses = parsed->value;
         } else if (i == EVAL_REF) {
             words->refs[words->n_refs++] = parsed->value;
-        } else if (i == EVAL_SENTENCE) {
-            eval->is_sentence = eval->bleu.effective_order = true;
         } else {
-            const int code = bleu_options_take("eval", i - EVAL_BLEU, parsed->value, &eval->bleu);
-            if (code != EXIT_FINE)
-                return code;
+            eval->is_sentence = true;
         }
     }
+    eval->bleu = parsed->bleu;
+    eval->bleu.effective_order = eval->is_sentence;
     if (i == OPTIONS_STOP)
         return parsed->exit_code;
     if (parsed->n_args > 0)
@@ -88,7 +85,6 @@ int cmd_eval(int argc, char **argv)
     eval_words words = {.refs = cli_realloc(NULL, (size_t)argc, sizeof(*words.refs))};
     reference_set *references = NULL;
     sb_error err;
-    sb_bleu_config_default(&words.options.bleu);
     options_open(&parsed, &eval_spec, argc, argv);
     parsed.format = FORMAT_DEFAULT;
     int code = parse(&parsed, &words);

@@ -176,6 +176,8 @@ static sb_status score_one(const score_work *work, score_item *item)
 typedef struct score_share {
     score_work *work;
     size_t first, step;
+    pthread_t thread;
+    bool is_started;
 } score_share;
 
 static void *score_lines(void *user)
@@ -189,20 +191,20 @@ static void *score_lines(void *user)
 /* Scores the block. If a thread cannot be started, the calling thread does its share. */
 static void score_block(score_work *work)
 {
-    pthread_t threads[1024];
-    score_share shares[1024];
-    bool started[1024];
     const size_t n = work->n_threads;
+    score_share *const shares = cli_realloc(NULL, n, sizeof(*shares));
     for (size_t i = 0; i < n; i++) {
-        shares[i] = (score_share){work, i, n};
-        started[i] = i > 0 && pthread_create(&threads[i], NULL, score_lines, &shares[i]) == 0;
+        score_share *const share = &shares[i];
+        *share = (score_share){.work = work, .first = i, .step = n};
+        share->is_started = i > 0 && pthread_create(&share->thread, NULL, score_lines, share) == 0;
     }
     for (size_t i = 0; i < n; i++) {
-        if (started[i])
-            pthread_join(threads[i], NULL);
+        if (shares[i].is_started)
+            pthread_join(shares[i].thread, NULL);
         else
             score_lines(&shares[i]);
     }
+    free(shares);
 }
 
 static void put_record(output *out, const score_item *item)
@@ -298,7 +300,7 @@ int cmd_score(int argc, char **argv)
         code = cli_error("score", &err);
     } else {
         work.model = model;
-        work.n_threads = (size_t)parsed.threads;
+        work.n_threads = (size_t)parsed.plan.threads;
         work.capacity = isatty(STDIN_FILENO) ? 1 : work.n_threads * LINES_PER_THREAD;
         work.items = cli_realloc(NULL, work.capacity, sizeof(*work.items));
         code = score_all(&work);

@@ -12,7 +12,7 @@
 #include "common/cli.h"
 #include "common/suggest.h"
 
-enum { MODEL_FILE, MODEL_PRETOKENIZED, MODEL_MARKER, MODEL_THREADS };
+enum { MODEL_FILE, MODEL_PRETOKENIZED, MODEL_MARKER };
 
 const option options_of_models[] = {
     [MODEL_FILE] =
@@ -23,7 +23,7 @@ const option options_of_models[] = {
          "inputs and outputs are the model's tokens, separated by spaces, as those of "
          "tree, chain and ARPA models always are"},
     [MODEL_MARKER] = {"bpe-marker", 0, "S", "join output pieces that end in S: \"mam@@ mal\""},
-    [MODEL_THREADS] = {"threads", 0, "N", "number of threads, 1 to 1024 (default: 1)"},
+    {"threads", 0, LIBRARY_SETTING, NULL},
     {0},
 };
 
@@ -32,11 +32,6 @@ static const option common_options[] = {
     {"help", 'h', NULL, "print this page"},
     {0},
 };
-
-static const struct {
-    char letter;
-    const char *name;
-} shorthands[] = {{'k', "k"}, {'T', "temperature"}};
 
 typedef enum found_where {
     FOUND_NONE,
@@ -55,25 +50,6 @@ typedef struct found_option {
     char shown[64]; /* with its dashes */
 } found_option;
 
-char options_letter(const sb_option *setting)
-{
-    for (size_t i = 0; i < sizeof(shorthands) / sizeof(shorthands[0]); i++)
-        if (strcmp(shorthands[i].name, setting->name) == 0)
-            return shorthands[i].letter;
-    return 0;
-}
-
-static bool is_on_by_default(const sb_option *setting)
-{
-    return setting->type == SB_OPTION_FLAG && strcmp(setting->default_text, "true") == 0;
-}
-
-const char *options_spell(const sb_option *setting, char *buffer, size_t size)
-{
-    snprintf(buffer, size, "%s%s", is_on_by_default(setting) ? "no-" : "", setting->name);
-    return buffer;
-}
-
 int options_find_word(const char *words, const char *word)
 {
     const size_t length = strlen(word);
@@ -91,12 +67,25 @@ static bool matches(const char *name, char letter, const char *long_name, char s
     return long_name != NULL ? strcmp(name, long_name) == 0 : letter != 0 && letter == short_name;
 }
 
+/* Returns the index in a table, or -1. */
 static int find_in(const option *table, const char *long_name, char short_name)
 {
     for (int i = 0; table[i].name != NULL; i++)
         if (matches(table[i].name, table[i].letter, long_name, short_name))
             return i;
     return -1;
+}
+
+/* Returns `found` as setting number `place` of the library. */
+static found_option found_setting(const found_option *found, int place)
+{
+    const sb_option *const setting = options_setting((size_t)place);
+    found_option completed = *found;
+    completed.where = FOUND_SETTING;
+    completed.place = place;
+    completed.metavar = setting->metavar;
+    completed.takes_value = setting->type != SB_OPTION_FLAG;
+    return completed;
 }
 
 /* Looks for --long_name, or for -short_name if long_name is NULL. */
@@ -117,32 +106,32 @@ static found_option find_option(const option_spec *spec, const char *long_name, 
         const int place = tables[i].table ? find_in(tables[i].table, long_name, short_name) : -1;
         if (place < 0)
             continue;
+        const option *const entry = &tables[i].table[place];
+        if (options_is_setting(entry))
+            return found_setting(&found, options_find_setting(entry->name));
         found.where = tables[i].where;
         found.place = place;
-        found.metavar = tables[i].table[place].metavar;
-        found.takes_value = found.metavar != NULL;
+        found.metavar = entry->metavar;
+        found.takes_value = entry->metavar != NULL;
         return found;
     }
     const sb_option *setting;
     for (int i = 0; (setting = sb_config_option((size_t)i)) != NULL && i < MAX_SETTINGS; i++) {
         char spelt[64];
         options_spell(setting, spelt, sizeof(spelt));
-        if (spec->takes == NULL || !spec->takes(setting) ||
-            !matches(spelt, options_letter(setting), long_name, short_name))
-            continue;
-        found.where = FOUND_SETTING;
-        found.place = i;
-        found.metavar = setting->metavar;
-        found.takes_value = setting->type != SB_OPTION_FLAG;
-        break;
+        if (spec->takes != NULL && spec->takes(setting) &&
+            matches(spelt, options_letter(setting), long_name, short_name))
+            return found_setting(&found, i);
     }
     return found;
 }
 
 void options_open(options *parsed, const option_spec *spec, int argc, char **argv)
 {
-    *parsed = (options){.spec = spec, .argc = argc, .argv = argv, .next = 1, .threads = 1};
+    *parsed = (options){.spec = spec, .argc = argc, .argv = argv, .next = 1};
     sb_config_default(&parsed->config);
+    sb_plan_default(&parsed->plan);
+    sb_bleu_config_default(&parsed->bleu);
 }
 
 /* Finds the long option that is closest to `word`, which has no dashes. Writes it to `buffer` and
@@ -196,65 +185,8 @@ static int stop(options *parsed, int exit_code)
     return OPTIONS_STOP;
 }
 
-/* Reads a list of temperatures, separated by commas. The library checks each one. */
-static sb_status set_temperatures(options *parsed, const char *list, sb_error *err)
-{
-    parsed->n_temperatures = 0;
-    for (const char *item = list;; item++) {
-        const size_t n = strcspn(item, ",");
-        char text[64];
-        if (n >= sizeof(text) || parsed->n_temperatures == MAX_TEMPERATURES) {
-            sb_error_set(
-                err, SB_ERR_ARGUMENT,
-                "the list of temperatures has more than %d, or one of more than 63 characters",
-                MAX_TEMPERATURES);
-            return SB_ERR_ARGUMENT;
-        }
-        memcpy(text, item, n);
-        text[n] = '\0';
-        const sb_status status = sb_config_set(&parsed->config, "temperature", text, err);
-        if (status != SB_OK)
-            return status;
-        parsed->temperatures[parsed->n_temperatures++] = parsed->config.temperature;
-        item += n;
-        if (*item == '\0')
-            return SB_OK;
-    }
-}
-
-/* Writes "; did you mean 'jsonl'?" if one of the choices "text|jsonl" is close to the value, else
- * "". */
-static void advise(const char *value, const char *choices, char *advice, size_t size)
-{
-    char meant[64];
-    advice[0] = '\0';
-    if (suggest_choice(value, choices, meant, sizeof(meant)) != NULL)
-        snprintf(advice, size, "; did you mean '%s'?", meant);
-}
-
-static bool apply_setting(options *parsed, int place)
-{
-    const sb_option *const setting = sb_config_option((size_t)place);
-    const char *value = parsed->value;
-    if (setting->type == SB_OPTION_FLAG)
-        value = is_on_by_default(setting) ? "false" : "true";
-    parsed->given[place] = true;
-    sb_error err;
-    const sb_status status = strcmp(setting->name, "temperature") == 0
-                                 ? set_temperatures(parsed, value, &err)
-                                 : sb_config_set(&parsed->config, setting->name, value, &err);
-    if (status == SB_OK)
-        return true;
-    char advice[96] = "";
-    if (setting->metavar != NULL && strchr(setting->metavar, '|') != NULL)
-        advise(value, setting->metavar, advice, sizeof(advice));
-    parsed->exit_code = cli_usage(parsed->spec->command, "%s%s", err.message, advice);
-    return false;
-}
-
 static bool apply_model_option(options *parsed, int place)
 {
-    uint64_t n = 1;
     switch (place) {
     case MODEL_FILE: parsed->model = parsed->value; break;
     case MODEL_PRETOKENIZED: parsed->pretokenized = true; break;
@@ -266,11 +198,6 @@ static bool apply_model_option(options *parsed, int place)
         }
         parsed->marker = parsed->value;
         break;
-    case MODEL_THREADS:
-        parsed->exit_code =
-            cli_parse_whole(parsed->spec->command, "--threads", parsed->value, 1, 1024, &n);
-        parsed->threads = (int32_t)n;
-        return parsed->exit_code == EXIT_FINE;
     default: break;
     }
     return true;
@@ -282,7 +209,7 @@ static bool apply_format(options *parsed)
     if (parsed->format >= 0)
         return true;
     char advice[96];
-    advise(parsed->value, parsed->spec->formats, advice, sizeof(advice));
+    suggest_advice(parsed->value, parsed->spec->formats, advice, sizeof(advice));
     parsed->exit_code = cli_usage(parsed->spec->command, "format is '%s'; expected %s%s",
                                   parsed->value, parsed->spec->formats, advice);
     return false;
@@ -346,7 +273,7 @@ int options_next(options *parsed)
         if (found.where == FOUND_OWN)
             return found.place;
         if (found.where == FOUND_SETTING)
-            applied = apply_setting(parsed, found.place);
+            applied = options_apply_setting(parsed, found.place);
         else if (found.where == FOUND_MODEL)
             applied = apply_model_option(parsed, found.place);
         else if (found.takes_value)
@@ -356,15 +283,6 @@ int options_next(options *parsed)
         if (!applied)
             return OPTIONS_STOP;
     }
-}
-
-bool options_has(const options *parsed, const char *name)
-{
-    const sb_option *setting;
-    for (size_t i = 0; (setting = sb_config_option(i)) != NULL && i < MAX_SETTINGS; i++)
-        if (parsed->given[i] && strcmp(setting->name, name) == 0)
-            return true;
-    return false;
 }
 
 bool options_list_methods(unsigned mask, char *text, size_t size)

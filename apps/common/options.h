@@ -10,7 +10,7 @@
  *
  * Options may follow arguments; "--" ends them. This file handles the options that commands share:
  * --help, -f, the options of commands that open a model, and the library's settings. The settings
- * come from the table of sb_config_option; no other table lists them. */
+ * come from the tables of sb_config_option, sb_plan_option and sb_bleu_option. */
 #ifndef COMMON_OPTIONS_H
 #define COMMON_OPTIONS_H
 
@@ -19,13 +19,19 @@
 #include <stdint.h>
 
 #include "sbeam/config.h"
+#include "sbeam/draw.h"
+#include "sbeam/metric.h"
 #include "sbeam/model.h"
+
+/* The metavar of an option that is a setting of the library. The library's table has its real
+ * metavar, its bounds and default. The parser sets it and does not return it to the command. */
+#define LIBRARY_SETTING ""
 
 typedef struct option {
     const char *name;    /* the long form, without dashes */
     char letter;         /* the short form, or 0 */
     const char *metavar; /* name of its value in the help; NULL: it takes no value */
-    const char *help;    /* one phrase */
+    const char *help;    /* one phrase; NULL for a LIBRARY_SETTING: as the library's table says */
 } option;
 
 typedef struct option_spec {
@@ -37,7 +43,7 @@ typedef struct option_spec {
     const option *own;          /* the command's own options; ends with an entry without a name */
     bool takes_model;           /* it takes -m, --pretokenized, --bpe-marker, --threads */
     /* Returns whether the command takes this setting of the library. NULL: it takes none. */
-    bool (*takes)(const sb_option *setting);
+    bool (*takes)(const sb_option *setting); /* of those of sb_config_option */
 } option_spec;
 
 enum { OPTIONS_END = -1, OPTIONS_STOP = -2, MAX_SETTINGS = 64, MAX_TEMPERATURES = 1024 };
@@ -48,7 +54,7 @@ typedef struct options {
     int argc, next;
     const char *letters;      /* the unread rest of a cluster such as -xk5, or NULL */
     bool ended;               /* "--" was read */
-    bool given[MAX_SETTINGS]; /* whether setting i of the library's table was given */
+    bool given[MAX_SETTINGS]; /* whether setting i of options_setting was given */
     /* The result. */
     const char *value;  /* value of the option that options_next returned */
     int n_args;         /* number of arguments so far; they are moved to argv[1 .. n_args] */
@@ -56,8 +62,9 @@ typedef struct options {
     const char *model;  /* -m, or NULL */
     const char *marker; /* --bpe-marker, or NULL */
     bool pretokenized;
-    int32_t threads;
     sb_config config;
+    sb_plan plan;
+    sb_bleu_config bleu;
     bool has_seed;
     double temperatures[MAX_TEMPERATURES];
     size_t n_temperatures;
@@ -79,8 +86,29 @@ int options_check(options *parsed);
 /* For option_spec.takes: returns true only for max-len. */
 bool options_takes_max_len(const sb_option *setting);
 
+/* Three entries for the own options of a command that computes BLEU. */
+#define BLEU_OPTIONS                                                                               \
+    {"tokenize", 0, LIBRARY_SETTING, NULL}, {"smooth", 0, LIBRARY_SETTING, NULL},                  \
+    {                                                                                              \
+        "smooth-value", 0, LIBRARY_SETTING, NULL                                                   \
+    }
+
 /* Returns whether the setting of this name was given. */
 bool options_has(const options *parsed, const char *name);
+
+/* Returns whether an option of a command is a LIBRARY_SETTING. */
+bool options_is_setting(const option *entry);
+
+/* Returns setting i of the library: those of sb_config_option, sb_plan_option and
+ * sb_bleu_option. Returns NULL if i is past the end. */
+const sb_option *options_setting(size_t i);
+
+/* Returns the number of the setting of this name, or -1. */
+int options_find_setting(const char *name);
+
+/* Sets setting number `place` to parsed->value, or switches a flag. Returns false after a message,
+ * with parsed->exit_code. */
+bool options_apply_setting(options *parsed, int place);
 
 /* Writes the name of a setting as the command line spells it, without dashes: a flag that is on by
  * default is "no-NAME". Returns `buffer`. */

@@ -72,12 +72,6 @@ static void put_entry(output *out, char letter, const char *name, const char *me
     put_wrapped(out, help, HELP_COLUMN, HELP_COLUMN);
 }
 
-static void put_options(output *out, const option *table)
-{
-    for (; table->name != NULL; table++)
-        put_entry(out, table->letter, table->name, table->metavar, table->help);
-}
-
 /* Writes the range of a setting: "1 to 10000000; ", "at least 0; ", "above 0 and at most 1; ", or
  * "" if it has no bounds. Real bounds of 1e300 and whole bounds of 1e18 or more mean "no bound". */
 static void describe_range(const sb_option *setting, char *text, size_t size)
@@ -124,6 +118,32 @@ static void put_setting(output *out, const sb_option *setting)
     else
         snprintf(help, sizeof(help), "%s%s (%s)", negation, setting->help, methods);
     put_entry(out, options_letter(setting), spelt, setting->metavar, help);
+}
+
+/* Writes the help of a setting among a command's own options: its phrase, range and default. The
+ * range is not shown if its end is 2^53, which only keeps numbers exact. */
+static void put_own_setting(output *out, const option *own)
+{
+    const sb_option *const setting = options_setting((size_t)options_find_setting(own->name));
+    char range[64] = "", help[640];
+    if (setting->type == SB_OPTION_INT && setting->max < 0x1p53)
+        snprintf(range, sizeof(range), ", %.0f to %.0f", setting->min, setting->max);
+    if (setting->default_text != NULL)
+        snprintf(help, sizeof(help), "%s%s (default: %s)", setting->help, range,
+                 setting->default_text);
+    else
+        snprintf(help, sizeof(help), "%s", setting->help);
+    put_entry(out, 0, own->name, setting->metavar, own->help != NULL ? own->help : help);
+}
+
+static void put_options(output *out, const option *table)
+{
+    for (; table->name != NULL; table++) {
+        if (options_is_setting(table))
+            put_own_setting(out, table);
+        else
+            put_entry(out, table->letter, table->name, table->metavar, table->help);
+    }
 }
 
 int options_help(const option_spec *spec)

@@ -8,6 +8,7 @@
 #include "common/suggest.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LONGEST = 63, SHORTEST_PREFIX = 3 };
@@ -80,6 +81,14 @@ const char *suggest_choice(const char *word, const char *choices, char *buffer, 
         choices += n + (choices[n] == '|');
     }
     return found ? buffer : NULL;
+}
+
+void suggest_advice(const char *value, const char *choices, char *advice, size_t size)
+{
+    char meant[LONGEST + 1];
+    advice[0] = '\0';
+    if (suggest_choice(value, choices, meant, sizeof(meant)) != NULL)
+        snprintf(advice, size, "; did you mean '%s'?", meant);
 }
 
 /* Options of llama.cpp, fairseq, Hugging Face's generate, GNU tools and others. The advice holds

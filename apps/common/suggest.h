@@ -26,6 +26,10 @@ void suggest_offer(suggestion *s, const char *candidate);
  * returns NULL if none is close. */
 const char *suggest_choice(const char *word, const char *choices, char *buffer, size_t size);
 
+/* Writes "; did you mean 'jsonl'?" if one of the choices "text|jsonl" is close to the value, else
+ * "". */
+void suggest_advice(const char *value, const char *choices, char *advice, size_t size);
+
 /* Returns the advice for an option that other programs have under this name, given with its dashes
  * ("--temp", "-n"), or NULL if there is none. The advice is right for commands that take the option
  * *name, or for all commands if *name is NULL. Both strings are static. */

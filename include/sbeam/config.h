@@ -12,6 +12,7 @@
 
 #include "sbeam/error.h"
 #include "sbeam/method.h"
+#include "sbeam/option.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -73,24 +74,6 @@ SB_API sb_status sb_config_set(sb_config *config, const char *name, const char *
  * has `size` bytes; a longer value is cut. The text is always terminated. */
 SB_API sb_status sb_config_get(const sb_config *config, const char *name, char *text, size_t size,
                                sb_error *err);
-
-typedef enum sb_option_type {
-    SB_OPTION_INT,
-    SB_OPTION_REAL,
-    SB_OPTION_FLAG,
-    SB_OPTION_CHOICE
-} sb_option_type;
-
-typedef struct sb_option {
-    const char *name; /* as on the command line, without the dashes */
-    sb_option_type type;
-    const char *metavar;      /* "N", "X", or the choices: "stay|leave"; NULL for flags */
-    const char *default_text; /* the default, as sb_config_set accepts it */
-    double min, max;          /* bounds of a number, both included unless open_min */
-    bool open_min;            /* true: min itself is excluded */
-    unsigned methods;         /* bit 1 << sb_method is set for each method that has the option */
-    const char *help;         /* one phrase */
-} sb_option;
 
 /* Returns option i of the table, or NULL if i is past its end. The table is static. */
 SB_API const sb_option *sb_config_option(size_t i);

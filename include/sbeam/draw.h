@@ -8,6 +8,7 @@
 #include "sbeam/config.h"
 #include "sbeam/error.h"
 #include "sbeam/model.h"
+#include "sbeam/option.h"
 #include "sbeam/result.h"
 
 #ifdef __cplusplus
@@ -60,13 +61,13 @@ typedef struct sb_plan {
     const double *temperatures; /* (n_temperatures >= 1), or NULL: only config->temperature */
     size_t n_temperatures;
     uint64_t first_draw, n_draws; /* draws first_draw .. first_draw + n_draws - 1 of each input
-                                   * and temperature, n_draws >= 1; default 0, 1 */
+                                   * and temperature, n_draws 1 .. 2^53; default 0, 1 */
     int32_t threads;              /* 1 .. 1024; default 1 */
     int32_t batch;                /* draws that a thread computes together, 1 .. 4096; default 16 */
-    /* Bytes for a cache of rows; default 0: no cache. It is shared by all draws, temperatures and
-     * threads, so that no row of the same input and prefix is computed twice while there is room.
-     * The draws stay the same: to the bit, if a row of the model does not depend on the rows
-     * computed together with it. The model must have states (sb_model_has_states). */
+    /* Bytes for a cache of rows, 0 .. 2^42; default 0: no cache. It is shared by all draws,
+     * temperatures and threads, so that no row of the same input and prefix is computed twice while
+     * there is room. The draws stay the same: to the bit, if a row of the model does not depend on
+     * the rows computed together with it. The model must have states (sb_model_has_states). */
     size_t cache_size;
     sb_cache_stats *cache_stats;   /* filled in at the end, unless the plan was refused; or NULL */
     const sb_interrupt *interrupt; /* the caller's; checked before each step of the model and
@@ -75,6 +76,22 @@ typedef struct sb_plan {
 
 /* Sets every field to its default. */
 SB_API void sb_plan_default(sb_plan *plan);
+
+/* Returns SB_OK, or SB_ERR_ARGUMENT and a message that names the field and the reason. */
+SB_API sb_status sb_plan_check(const sb_plan *plan, sb_error *err);
+
+/* Sets a field from text, by the name of its option: "draws", "threads", "batch", or "cache" in
+ * megabytes of 2^20 bytes. On failure the plan is unchanged. */
+SB_API sb_status sb_plan_set(sb_plan *plan, const char *name, const char *value, sb_error *err);
+
+/* Writes the value of a field as text that sb_plan_set accepts; a cache that is not a whole number
+ * of megabytes is rounded up. `text` is the caller's and has `size` bytes; a longer value is cut.
+ * The text is always terminated. */
+SB_API sb_status sb_plan_get(const sb_plan *plan, const char *name, char *text, size_t size,
+                             sb_error *err);
+
+/* Returns option i of the table, or NULL if i is past its end. The table is static. */
+SB_API const sb_option *sb_plan_option(size_t i);
 
 /* Gives the next input. Returns 1 after filling in *input, 0 at the end of the inputs, and -1 to
  * stop the work. The text must stay unchanged until `done` is called for the input. */

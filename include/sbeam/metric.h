@@ -18,6 +18,8 @@
 #include <stdint.h>
 
 #include "sbeam/error.h"
+#include "sbeam/memory.h"
+#include "sbeam/option.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,6 +53,13 @@ typedef struct sb_bleu_config {
 SB_API void sb_bleu_config_default(sb_bleu_config *config);
 /* Returns SB_OK, or SB_ERR_ARGUMENT and a message that names the field. */
 SB_API sb_status sb_bleu_config_check(const sb_bleu_config *config, sb_error *err);
+
+/* Sets a field from text, by the name of its option: "tokenize", "smooth" or "smooth-value". On
+ * failure the config is unchanged. */
+SB_API sb_status sb_bleu_config_set(sb_bleu_config *config, const char *name, const char *value,
+                                    sb_error *err);
+/* Returns option i of the table, or NULL if i is past its end. The table is static. */
+SB_API const sb_option *sb_bleu_option(size_t i);
 
 /* Returns "13a", "intl", "char" or "none", or NULL if the value is not a tokeniser. */
 SB_API const char *sb_tokenizer_name(sb_tokenizer tokenizer);

@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 #include "sbeam/error.h"
+#include "sbeam/memory.h"
+#include "sbeam/row.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,11 +20,6 @@ extern "C" {
 
 typedef struct sb_model sb_model;
 typedef struct sb_session sb_session;
-
-typedef enum sb_row_type {
-    SB_ROW_FLOAT = 0, /* neural models */
-    SB_ROW_DOUBLE = 1 /* exact models: log-probabilities with all digits of a double */
-} sb_row_type;
 
 typedef struct sb_model_info {
     const char *kind;     /* "tree", "chain", "arpa", ... ; must outlive the model */
@@ -151,11 +148,6 @@ SB_API sb_status sb_model_encode(const sb_model *model, const char *text, size_t
 /* Turns a sequence into text. On success *text is the caller's, to be released with sb_free. */
 SB_API sb_status sb_model_decode(const sb_model *model, const int32_t *tokens, int32_t n_tokens,
                                  char **text, sb_error *err);
-
-/* Allocates memory for the results of encode and decode of a table. Returns NULL on failure. */
-SB_API void *sb_alloc(size_t size);
-/* Releases memory from sb_alloc, sb_model_encode, sb_model_decode or sb_tokenize. Accepts NULL. */
-SB_API void sb_free(void *memory);
 
 /* Sessions. These functions check their arguments and call the functions of the table, whose
  * comments say what they do. Two threads must not use a session at once. */

@@ -6,7 +6,8 @@
  *   decoder.h  draws step by step, for hosts that compute their own logits.
  * The other headers are config.h (settings), result.h (the result of a draw), estimate.h
  * (expectations from a draw), metric.h (BLEU and diversity), topk.h (sampling from flat lists),
- * error.h and version.h. Each header compiles without the others, in C and in C++. */
+ * option.h (descriptions of settings), row.h (the type of scores), memory.h, error.h and version.h.
+ * Each header compiles without the others, in C and in C++. */
 #ifndef SBEAM_SBEAM_H
 #define SBEAM_SBEAM_H
 
@@ -16,9 +17,12 @@
 #include "sbeam/error.h"
 #include "sbeam/estimate.h"
 #include "sbeam/method.h"
+#include "sbeam/memory.h"
 #include "sbeam/metric.h"
 #include "sbeam/model.h"
+#include "sbeam/option.h"
 #include "sbeam/result.h"
+#include "sbeam/row.h"
 #include "sbeam/topk.h"
 #include "sbeam/version.h"
 

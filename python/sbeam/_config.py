@@ -1,4 +1,4 @@
-"""Settings by name, from the library's option table (sb_config_option).
+"""Settings by name, from the library's option tables (sb_config_option, sb_plan_option).
 
 The library owns the names, types, defaults and bounds, and decides which method refuses which
 setting. A keyword is the name of an option with '_' for '-'."""
@@ -31,6 +31,7 @@ class Option(NamedTuple):
     maximum: float
     methods: Tuple[str, ...]  #: the methods that accept it
     help: str
+    is_plan: bool  #: it is about the work, not about one draw: only `draw` takes it
 
 
 _KINDS = {s.OPTION_INT: "int", s.OPTION_REAL: "float", s.OPTION_FLAG: "bool",
@@ -45,24 +46,30 @@ def _from_text(kind: str, text: str) -> Any:
     return text == "true" if kind == "bool" else text
 
 
-def options() -> List[Option]:
-    """Returns the settings that `draw` and `Decoder` take as keywords."""
-    found: List[Option] = []
+def _read_table(function: str, is_plan: bool) -> Dict[str, Option]:
+    found: Dict[str, Option] = {}
     while True:
-        entry = lib.sb_config_option(len(found))
+        entry = getattr(lib, function)(len(found))
         if not entry:
             return found
         o = entry.contents
         kind = _KINDS[o.type]
         name = o.name.decode()
-        found.append(Option(
-            name.replace("-", "_"), name, kind,
+        keyword = name.replace("-", "_")
+        found[keyword] = Option(
+            keyword, name, kind,
             tuple(o.metavar.decode().split("|")) if kind == "choice" else (),
             _from_text(kind, o.default_text.decode()), o.min, o.max,
-            tuple(m for i, m in enumerate(METHODS) if o.methods >> i & 1), o.help.decode()))
+            tuple(m for i, m in enumerate(METHODS) if o.methods >> i & 1), o.help.decode(), is_plan)
 
 
-_OPTIONS: Dict[str, Option] = {option.keyword: option for option in options()}
+_OPTIONS = _read_table("sb_config_option", is_plan=False)
+PLAN_OPTIONS = _read_table("sb_plan_option", is_plan=True)
+
+
+def options() -> List[Option]:
+    """Returns the settings that `draw` takes as keywords. `Decoder` takes those without is_plan."""
+    return [*_OPTIONS.values(), *PLAN_OPTIONS.values()]
 
 
 def to_int(value: Any, name: str, low: int, high: int) -> int:
@@ -111,7 +118,7 @@ def to_floats(value: Any, name: str) -> List[float]:
 
 
 def _to_text(option: Option, value: Any) -> str:
-    """Returns the value as text for sb_config_set, which also refuses values of the wrong type."""
+    """Returns the value as text for the library, which also refuses values of the wrong type."""
     is_flag = isinstance(value, (bool, np.bool_))
     if option.kind == "bool" or is_flag:
         if option.kind == "bool" and is_flag:
@@ -127,19 +134,34 @@ def _to_text(option: Option, value: Any) -> str:
     return str(value)
 
 
+def _set_all(setter: str, struct: Any, table: Dict[str, Option], settings: Dict[str, Any]) -> None:
+    for keyword, value in settings.items():
+        option = table.get(keyword)
+        if option is None:
+            raise TypeError("unexpected keyword %r; expected one of %s"
+                            % (keyword, ", ".join(table)))
+        text = to_c_string(_to_text(option, value), keyword)
+        call(setter, ctypes.byref(struct), option.name.encode(), text)
+
+
+def make_plan(settings: Dict[str, Any], temperatures: Sequence[float]) -> s.sb_plan:
+    """Returns the plan of a draw. ctypes keeps its array of temperatures alive."""
+    plan = s.sb_plan()
+    lib.sb_plan_default(ctypes.byref(plan))
+    _set_all("sb_plan_set", plan, PLAN_OPTIONS, settings)
+    plan.temperatures = (ctypes.c_double * max(len(temperatures), 1))(*temperatures)
+    plan.n_temperatures = len(temperatures)
+    call("sb_plan_check", ctypes.byref(plan))
+    return plan
+
+
 class Config:
     """An sb_config, with the memory of its lists."""
 
     def __init__(self, settings: Dict[str, Any]) -> None:
         self.struct = s.sb_config()
         lib.sb_config_default(ctypes.byref(self.struct))
-        for keyword, value in settings.items():
-            option = _OPTIONS.get(keyword)
-            if option is None:
-                raise TypeError("unexpected keyword %r; expected one of %s"
-                                % (keyword, ", ".join(_OPTIONS)))
-            text = to_c_string(_to_text(option, value), keyword)
-            call("sb_config_set", ctypes.byref(self.struct), option.name.encode(), text)
+        _set_all("sb_config_set", self.struct, _OPTIONS, settings)
         call("sb_config_check", ctypes.byref(self.struct))
         self._ban: Any = None
         self._stop: Any = None

@@ -2,12 +2,15 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 import os
-from typing import Any, Dict, Iterable, List, Optional, Sequence as Items, Tuple, Union
+import textwrap
+from typing import Any, Iterable, List, Optional, Sequence as Items, Tuple, Union
 
 from . import _structs as s
 from ._arrays import count
-from ._config import Config, to_floats, to_int, to_ints, to_list, to_seed
+from ._config import (METHODS, PLAN_OPTIONS, Config, Option, make_plan, options, to_floats, to_int,
+                      to_ints, to_list, to_seed)
 from ._errors import ArgumentError
 from ._interrupt import Interrupt, run_interruptibly
 from ._library import call, lib
@@ -15,21 +18,17 @@ from ._text import Text, to_bytes, to_c_string, to_str
 from .model import Model, Path_, decode_tokens
 from .results import Draw, make_draw
 
-_MEGABYTE = 1 << 20
-_MOST_MEGABYTES = 1 << 22
+_DEFAULTS = {option.keyword: option.default for option in options()}
 
 
 def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iterable[Text]] = None,
-         k: int = 5, temperature: Union[float, Iterable[float]] = 1.0, method: str = "sbs",
-         seed: Optional[int] = None, draws: int = 1, *, kappa: bool = True, max_len: int = 200,
-         min_len: int = 0, top_k: int = 0, top_p: float = 1.0, min_p: float = 0.0,
-         finished: str = "stay", length_penalty: float = 0.0, early_stop: bool = False,
-         groups: int = 0, strength: float = 0.5, penalty: str = "path", max_samples: int = 1000000,
-         stop: Union[None, Text, Iterable[Text]] = None,
-         ban: Union[None, Text, Iterable[Union[Text, int]]] = None,
-         pretokenized: bool = False, bpe_marker: Optional[str] = None, threads: int = 1,
-         batch: int = 16, cache: int = 0,
-         streams: Union[None, int, Iterable[int]] = None) -> List[Draw]:
+         k: int = _DEFAULTS["k"],
+         temperature: Union[float, Iterable[float]] = _DEFAULTS["temperature"],
+         method: str = _DEFAULTS["method"], seed: Optional[int] = None,
+         draws: int = _DEFAULTS["draws"], *, stop: Union[None, Text, Iterable[Text]] = None,
+         ban: Union[None, Text, Iterable[Union[Text, int]]] = None, pretokenized: bool = False,
+         bpe_marker: Optional[str] = None, streams: Union[None, int, Iterable[int]] = None,
+         **settings: Any) -> List[Draw]:
     """Draws k distinct sequences from a model by Stochastic Beam Search, or by another method.
 
         >>> for s in sbeam.draw("models/weather.json", k=3, seed=1)[0]:
@@ -40,16 +39,14 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
                  empty prefix; models that need an input refuse it
     temperature  divides the model's logits: a number, or a list of numbers
     seed         the key of all noise; None: random below 2^53. The results hold it
-    draws        number of independent draws for each input and temperature
     stop         strings that end a sequence; its text is cut before them, its tokens are kept
     ban          tokens of probability zero, by text or by id
-    threads, batch, cache (in MB)   change the speed, not the draws, apart from the rounding of
-                 GGUF models
     streams      the numbers of the inputs: a list, or the first of them; default 0, 1, ...
 
-    `sbeam draw --help` describes the other settings and the methods that take them. The command
-    makes the same draws for the same seed, bit for bit. `pretokenized` and `bpe_marker` are for a
-    model that is opened here; give those of an open Model to Model().
+    The settings below come from the library. threads, batch and cache change the speed, not the
+    draws, apart from the rounding of GGUF models. The command `sbeam draw` makes the same draws
+    for the same seed, bit for bit. `pretokenized` and `bpe_marker` are for a model that is opened
+    here; give those of an open Model to Model().
 
     Seed, stream and draw determine the noise. In a loop with a fixed seed, each call starts at
     stream 0 again and has the same noise. To avoid this, continue the numbers of the inputs:
@@ -57,13 +54,10 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
 
     Returns one Draw for each input, temperature and draw, in this order. Ctrl-C ends the work
     before its next step."""
-    settings: Dict[str, Any] = dict(
-        k=k, method=method, kappa=kappa, max_len=max_len, min_len=min_len, top_k=top_k, top_p=top_p,
-        min_p=min_p, finished=finished, length_penalty=length_penalty, early_stop=early_stop,
-        groups=groups, strength=strength, penalty=penalty, max_samples=max_samples)
+    plan_settings = {name: settings.pop(name) for name in PLAN_OPTIONS if name in settings}
     temperatures = to_floats(temperature, "temperature")
-    config = Config(dict(settings, seed=to_seed(seed)))
-    plan = _make_plan(temperatures, draws, threads, batch, cache)
+    config = Config(dict(settings, k=k, method=method, seed=to_seed(seed)))
+    plan = make_plan(dict(plan_settings, draws=draws), temperatures)
     if isinstance(model, Model):
         if pretokenized or bpe_marker is not None:
             raise ArgumentError("pretokenized and bpe_marker cannot change an open Model; give "
@@ -76,18 +70,32 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
         return _draw_from(opened, inputs, config, plan, ban, stop, streams)
 
 
-def _make_plan(temperatures: Items[float], draws: int, threads: int, batch: int,
-               cache: int) -> s.sb_plan:
-    plan = s.sb_plan()
-    lib.sb_plan_default(ctypes.byref(plan))
-    # ctypes keeps the array alive for the struct's field.
-    plan.temperatures = (ctypes.c_double * max(len(temperatures), 1))(*temperatures)
-    plan.n_temperatures = len(temperatures)
-    plan.n_draws = to_int(draws, "draws", 1, 1 << 53)
-    plan.threads = to_int(threads, "threads", 1, 1024)
-    plan.batch = to_int(batch, "batch", 1, 4096)
-    plan.cache_size = to_int(cache, "cache", 0, _MOST_MEGABYTES) * _MEGABYTE
-    return plan
+def _make_signature() -> inspect.Signature:
+    """Returns the signature of draw with the settings of the library's tables by name."""
+    written = inspect.signature(draw)
+    parameters = dict(written.parameters)
+    del parameters["settings"]
+    for keyword, default in _DEFAULTS.items():
+        if keyword not in parameters:
+            parameters[keyword] = inspect.Parameter(keyword, inspect.Parameter.KEYWORD_ONLY,
+                                                    default=default, annotation=type(default))
+    return written.replace(parameters=list(parameters.values()))
+
+
+def _describe(option: Option) -> str:
+    """Returns the lines of a setting for the docstring: its phrase, methods, choices and default."""
+    facts = [] if option.methods == METHODS else [", ".join(option.methods)]
+    if option.choices:
+        facts.append(", ".join(repr(choice) for choice in option.choices))
+    facts.append("default: %r" % (option.default,))
+    return textwrap.fill("%-14s %s (%s)" % (option.keyword, option.help, "; ".join(facts)), 100,
+                         initial_indent=4 * " ", subsequent_indent=19 * " ")
+
+
+draw.__signature__ = _make_signature()  # type: ignore[attr-defined]
+if draw.__doc__ is not None:  # python -OO has no docstrings
+    draw.__doc__ += "\n\n" + "\n".join(
+        _describe(option) for option in options() if option.keyword not in ("temperature", "seed"))
 
 
 def _find_bans(model: Model, ban: Any) -> Tuple[List[int], List[Union[str, int]]]:

@@ -139,13 +139,23 @@ class Interface(unittest.TestCase):
             if option.keyword != "seed":
                 self.assertEqual(parameters[option.keyword].default, option.default, option.keyword)
             self.assertIn(option.kind, ("int", "float", "bool", "choice"))
+            self.assertIn("\n    %s " % option.keyword, sbeam.draw.__doc__)
+        self.assertEqual({option.keyword for option in sbeam.options() if option.is_plan},
+                         {"draws", "threads", "batch", "cache"})
         self.assertIsNone(parameters["seed"].default)
+
+    def test_keywords_that_do_not_exist(self):
+        with self.assertRaisesRegex(TypeError, "unexpected keyword 'no_such'"):
+            sbeam.draw(MODELS / "weather.json", no_such=1)
+        with self.assertRaisesRegex(TypeError, "unexpected keyword 'threads'"):
+            sbeam.Decoder(5, threads=2)
 
     def test_keywords_are_the_options(self):
         page = subprocess.run([str(COMMAND), "draw", "--help"], check=True, text=True,
                               stdout=subprocess.PIPE).stdout
         names = set(re.findall(r"^ +(?:-\w, )?--([a-z-]+)", page, re.M))
-        names -= {"file", "input", "format", "help"}  # only the command has them
+        # Only the command has these.
+        names -= {"cache-stats", "file", "input", "format", "help"}
         keywords = {name.replace("no-", "", 1).replace("-", "_") for name in names}
         extra = {"inputs", "streams"}
         self.assertEqual(keywords | extra, set(inspect.signature(sbeam.draw).parameters))

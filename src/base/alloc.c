@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sbeam/memory.h"
+
 static atomic_long countdown; /* allocations until the planned failure; 0: none is planned */
 static atomic_bool has_failed;
 
@@ -84,4 +86,14 @@ sb_status alloc_reserve(void *array_pointer, size_t *capacity, size_t need, size
     memcpy(array_pointer, &grown, sizeof grown);
     *capacity = wanted;
     return SB_OK;
+}
+
+void *sb_alloc(size_t size)
+{
+    return alloc_array(size, 1);
+}
+
+void sb_free(void *memory)
+{
+    alloc_free(memory);
 }

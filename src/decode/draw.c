@@ -15,8 +15,6 @@
 #include "decode/method.h"
 #include "decode/result.h"
 
-enum { MOST_THREADS = 1024, MOST_BATCH = 4096 };
-
 /* --- the pool: its data is used under the lock --- */
 
 static void stop_with(struct pool *pool, sb_status status, const sb_error *error)
@@ -166,40 +164,16 @@ void pool_count_rows(struct pool *pool, uint64_t n_rows, uint64_t n_evaluated, d
 
 /* --- the public calls --- */
 
-void sb_plan_default(sb_plan *plan)
-{
-    *plan = (sb_plan){.n_draws = 1, .threads = 1, .batch = 16};
-}
-
-static sb_status check_plan(const struct pool *pool, sb_error *err)
+/* Checks the settings together with the model. */
+static sb_status check_model(const struct pool *pool, sb_error *err)
 {
     const sb_model *const model = pool->model;
     const sb_config *const config = pool->config;
-    const sb_plan *const plan = &pool->plan;
-    if (plan->threads < 1 || plan->threads > MOST_THREADS)
-        return status_fail(err, SB_ERR_ARGUMENT, "threads is %d; expected 1 to %d", plan->threads,
-                           MOST_THREADS);
-    if (plan->batch < 1 || plan->batch > MOST_BATCH)
-        return status_fail(err, SB_ERR_ARGUMENT, "batch is %d; expected 1 to %d", plan->batch,
-                           MOST_BATCH);
-    if (plan->n_temperatures < 1)
-        return status_fail(err, SB_ERR_ARGUMENT, "the list of temperatures is empty");
-    for (size_t i = 0; i < plan->n_temperatures; i++) {
-        const sb_status status = config_check_temperature(plan->temperatures[i], err);
-        if (status != SB_OK)
-            return status;
-    }
-    if (plan->n_draws < 1 || plan->n_draws > UINT64_MAX / plan->n_temperatures ||
-        plan->n_draws - 1 > UINT64_MAX - plan->first_draw)
-        return status_fail(
-            err, SB_ERR_ARGUMENT,
-            "draws is %llu, from number %llu on; expected at least 1 draw, and numbers below 2^64",
-            (unsigned long long)plan->n_draws, (unsigned long long)plan->first_draw);
     if (config->n_stop > 0 && sb_model_token_text(model, 0) == NULL)
         return status_fail(err, SB_ERR_ARGUMENT,
                            "stop strings need text, but the tokens of this model have none");
     const sb_model_info *const info = sb_model_get_info(model);
-    if (plan->cache_size > 0 && !sb_model_has_states(model))
+    if (pool->plan.cache_size > 0 && !sb_model_has_states(model))
         return status_fail(err, SB_ERR_ARGUMENT,
                            "a cache needs a model that can save the state of a row; a model of "
                            "kind '%s' cannot",
@@ -264,6 +238,7 @@ static void close_pool(struct pool *pool)
     for (uint64_t i = 0; pool->ring != NULL && i < pool->ring_size; i++)
         result_release(&pool->ring[i].result);
     alloc_free(pool->ring);
+    alloc_free(pool->threads);
     row_cache_close(pool->cache);
     pthread_cond_destroy(&pool->room);
     pthread_mutex_destroy(&pool->lock);
@@ -278,9 +253,11 @@ static sb_status open_pool(struct pool *pool, sb_error *err)
         pool->plan.threads = 1; /* the session of the only worker gets them */
     pool->ring_size = 4 * (uint64_t)pool->plan.threads * (uint64_t)pool->batch;
     pool->ring = alloc_zeroed(pool->ring_size, sizeof *pool->ring);
+    pool->threads = alloc_array((size_t)pool->plan.threads, sizeof *pool->threads);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->room, NULL);
-    const sb_status status = pool->ring != NULL ? open_cache(pool, err) : status_no_memory(err);
+    const bool has_room = pool->ring != NULL && pool->threads != NULL;
+    const sb_status status = has_room ? open_cache(pool, err) : status_no_memory(err);
     if (status != SB_OK)
         close_pool(pool);
     return status;
@@ -289,14 +266,13 @@ static sb_status open_pool(struct pool *pool, sb_error *err)
 static void run_workers(struct pool *pool)
 {
     /* If a thread cannot be made, the others do its work. */
-    pthread_t threads[MOST_THREADS];
     int32_t n = 0;
     while (n < pool->plan.threads - 1 &&
-           pthread_create(&threads[n], NULL, draw_worker_run, pool) == 0)
+           pthread_create(&pool->threads[n], NULL, draw_worker_run, pool) == 0)
         n++;
     draw_worker_run(pool);
     while (n > 0)
-        pthread_join(threads[--n], NULL);
+        pthread_join(pool->threads[--n], NULL);
 }
 
 /* Calls `done` for the inputs that were read but not finished because the work was stopped. */
@@ -330,7 +306,9 @@ sb_status sb_draw_all(const sb_model *model, const sb_config *config, const sb_p
     }
     sb_status status = sb_config_check(config, err);
     if (status == SB_OK)
-        status = check_plan(&pool, err);
+        status = sb_plan_check(plan, err);
+    if (status == SB_OK)
+        status = check_model(&pool, err);
     if (status == SB_OK)
         status = open_pool(&pool, err);
     if (status != SB_OK)

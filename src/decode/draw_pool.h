@@ -34,6 +34,7 @@ struct pool {
     int32_t batch;
     int32_t max_rows; /* maximum number of rows of a job at once, or 0: no limit */
     sb_session_spec session_spec;
+    pthread_t *threads; /* (plan.threads); the thread of the caller works, too, and has no entry */
 
     pthread_mutex_t lock; /* guards all fields below */
     pthread_cond_t room;  /* signals that the ring has moved or that the work has ended */

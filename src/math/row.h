@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "math/kernels.h"
-#include "sbeam/model.h"
+#include "sbeam/row.h"
 
 struct row {
     const struct kernels *kernels;

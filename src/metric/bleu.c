@@ -7,10 +7,12 @@
  * often. r is the length of the reference nearest to c, the shorter one of two equally near.
  * Without any match the score is 0 for every smoothing. */
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/settings.h"
 #include "base/status.h"
 #include "metric/ngrams.h"
 #include "metric/tokenize.h"
@@ -23,15 +25,39 @@ struct sb_bleu_references {
     size_t n;
 };
 
+/* Each smoothing with its name and its default value; NaN: the smoothing takes no value. */
+#define SMOOTHINGS(X)                                                                              \
+    X(NONE, "none", NAN) X(FLOOR, "floor", 0.1) X(ADD_K, "add-k", 1) X(EXP, "exp", NAN)
+
+#define SMOOTHING_ENTRY(id, name, value)  [SB_SMOOTHING_##id] = {name, value},
+#define SMOOTHING_CHOICE(id, name, value) "|" name
+
+/* The names as choices of an option: "none|floor|...", without the first bar. */
+#define SMOOTHING_CHOICES (&(SMOOTHINGS(SMOOTHING_CHOICE))[1])
+
 static const struct {
     const char *name;
-    double value; /* the default; NaN: the smoothing takes no value */
-} smoothings[] = {
-    [SB_SMOOTHING_NONE] = {"none", NAN},
-    [SB_SMOOTHING_FLOOR] = {"floor", 0.1},
-    [SB_SMOOTHING_ADD_K] = {"add-k", 1},
-    [SB_SMOOTHING_EXP] = {"exp", NAN},
+    double value;
+} smoothings[] = {SMOOTHINGS(SMOOTHING_ENTRY)};
+
+#define SETTING(name, type, field, member, metavar, text, max, help)                               \
+    {                                                                                              \
+        {name, type, metavar, text, 0, max, false, 0, help}, field,                                \
+            offsetof(sb_bleu_config, member)                                                       \
+    }
+
+/* The table has no upper bound for the value: sb_bleu_config_check has it, together with the check
+ * that the smoothing takes a value. */
+static const struct setting settings[] = {
+    SETTING("tokenize", SB_OPTION_CHOICE, FIELD_ENUM, tokenizer, TOKENIZE_CHOICES, "13a", 0,
+            "how BLEU splits texts into words"),
+    SETTING("smooth", SB_OPTION_CHOICE, FIELD_ENUM, smoothing, SMOOTHING_CHOICES, "exp", 0,
+            "how BLEU treats counts of zero"),
+    SETTING("smooth-value", SB_OPTION_REAL, FIELD_DOUBLE, smooth_value, "X", NULL, INFINITY,
+            "value of floor (default: 0.1) or add-k (default: 1)"),
 };
+
+static const struct settings table = {settings, sizeof settings / sizeof *settings};
 
 /* A larger value is of no use, and precisions would overflow. */
 static const double most_smooth_value = 1e9;
@@ -44,8 +70,22 @@ const char *sb_smoothing_name(sb_smoothing smoothing)
 
 void sb_bleu_config_default(sb_bleu_config *config)
 {
-    *config = (sb_bleu_config){
-        .tokenizer = SB_TOKENIZER_13A, .smoothing = SB_SMOOTHING_EXP, .smooth_value = NAN};
+    *config = (sb_bleu_config){.smooth_value = NAN};
+    settings_default(&table, config);
+}
+
+const sb_option *sb_bleu_option(size_t i)
+{
+    return settings_option(&table, i);
+}
+
+sb_status sb_bleu_config_set(sb_bleu_config *config, const char *name, const char *value,
+                             sb_error *err)
+{
+    if (config == NULL || name == NULL || value == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_bleu_config_set: config, name or value is NULL");
+    return settings_set(&table, config, name, value, err);
 }
 
 sb_status sb_bleu_config_check(const sb_bleu_config *config, sb_error *err)

@@ -17,12 +17,9 @@
 #include "text/unicode.h"
 #include "text/utf8.h"
 
-static const char *const names[] = {
-    [SB_TOKENIZER_13A] = "13a",
-    [SB_TOKENIZER_INTL] = "intl",
-    [SB_TOKENIZER_CHAR] = "char",
-    [SB_TOKENIZER_NONE] = "none",
-};
+#define TOKENIZE_NAME(id, name) [SB_TOKENIZER_##id] = name,
+
+static const char *const names[] = {TOKENIZERS(TOKENIZE_NAME)};
 
 const char *sb_tokenizer_name(sb_tokenizer tokenizer)
 {

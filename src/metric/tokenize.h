@@ -7,6 +7,13 @@
 
 #include "sbeam/metric.h"
 
+/* Each tokeniser with its name, in the order of sb_tokenizer. */
+#define TOKENIZERS(X) X(13A, "13a") X(INTL, "intl") X(CHAR, "char") X(NONE, "none")
+
+#define TOKENIZE_CHOICE(id, name) "|" name
+/* The names as choices of an option: "13a|intl|...", without the first bar. */
+#define TOKENIZE_CHOICES (&(TOKENIZERS(TOKENIZE_CHOICE))[1])
+
 /* Well-formed UTF-8 without zero bytes. Starts as {0}. */
 typedef struct tokenize_text {
     char *data;

@@ -16,9 +16,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/source_cache.h"
 #include "base/status.h"
 #include "model/gguf.h"
-#include "nn/source_cache.h"
 
 enum {
     PROMPT_CHUNK = 512, /* tokens of a prompt that are evaluated in one batch */

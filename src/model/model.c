@@ -358,13 +358,3 @@ sb_status sb_model_decode(const sb_model *model, const int32_t *tokens, int32_t 
                                (int)tokens[i], (int)i, (int)model->info.vocab_size - 1);
     return model->ops.decode(model->self, tokens, n_tokens, text, err);
 }
-
-void *sb_alloc(size_t size)
-{
-    return alloc_array(size, 1);
-}
-
-void sb_free(void *memory)
-{
-    alloc_free(memory);
-}

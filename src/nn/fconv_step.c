@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/source_cache.h"
 #include "base/status.h"
 #include "math/kernels.h"
 #include "nn/fconv.h"
 #include "nn/layers.h"
-#include "nn/source_cache.h"
 
 typedef struct windows {
     float *now, *next; /* (n_rows, kernel * in) windows of the last step, and of this one */

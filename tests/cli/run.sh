@@ -235,6 +235,13 @@ run "$sbeam" draw -k 3 -fjsonl --seed 7 -m "$fig1" --draws 50 -T 1,0.5 --cache 8
 same uncached out "a cache changes nothing"
 grep -q -E '^cache: [0-9]+ of [0-9]+ rows \([0-9.]+ %\) came from the cache; the model took .* of 8 MB' err
 report $? "a cache says what it saved"
+run "$sbeam" draw -k 3 -fjsonl --seed 7 -m "$fig1" --draws 50 -T 1,0.5 --cache 8 --cache-stats stats
+same uncached out "--cache-stats changes nothing"
+grep -q -E '^\{"rows":[0-9]+,"evaluated":[0-9]+,"seconds":[0-9.e-]+,"used":[0-9]+,"size":8388608\}$' stats
+report $? "--cache-stats writes one JSON line"
+usage "--cache-stats without a cache" draw -m "$fig1" --cache-stats stats
+run "$sbeam" draw -m "$fig1" --cache 8 --cache-stats no/such/folder
+exits 1 "--cache-stats: a folder that does not exist"
 run "$sbeam" draw -m "$fig1" -k 20 --seed 7 -f jsonl
 prints '"kappa":null,"exhausted":true' "exhausted: kappa is null"
 run "$sbeam" draw -m "$fig1" -k 3 --seed 7 --no-kappa -f jsonl

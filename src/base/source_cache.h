@@ -2,8 +2,8 @@
  *
  * There are as many places as inputs. A place keeps its source after its input has moved on, until
  * another source needs the place. So the draws of one input encode its source only once. */
-#ifndef NN_SOURCE_CACHE_H
-#define NN_SOURCE_CACHE_H
+#ifndef BASE_SOURCE_CACHE_H
+#define BASE_SOURCE_CACHE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,10 @@
 /* One step of the paper's Algorithm 1 as it is printed, in scalar C: a Gumbel for each of the k * V
- * children, conditioned on the maximum of their parent, then the k best of all. The measure for the
- * benchmark, and the slow reference for tests. */
-#ifndef BENCH_ALGORITHM1_H
-#define BENCH_ALGORITHM1_H
+ * children, conditioned on the maximum of their parent, then the k best of all.
+ *
+ * No draw uses it. `sbeam bench search` compares the library with it on the user's machine, and
+ * tests use it as the slow reference. */
+#ifndef COMMON_ALGORITHM1_H
+#define COMMON_ALGORITHM1_H
 
 #include <stddef.h>
 #include <stdint.h>

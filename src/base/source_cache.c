@@ -1,5 +1,5 @@
 /* See source_cache.h. */
-#include "nn/source_cache.h"
+#include "base/source_cache.h"
 
 #include <string.h>
 

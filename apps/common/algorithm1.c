@@ -1,4 +1,4 @@
-#include "algorithm1.h"
+#include "common/algorithm1.h"
 
 #include <math.h>
 

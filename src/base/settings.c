@@ -1,0 +1,245 @@
+#include "base/settings.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/decimal.h"
+#include "base/status.h"
+
+enum { MEGABYTE = 1 << 20 };
+
+const struct setting *settings_find(const struct settings *settings, const char *name)
+{
+    for (size_t i = 0; i < settings->n; i++)
+        if (strcmp(settings->list[i].option.name, name) == 0)
+            return &settings->list[i];
+    return NULL;
+}
+
+const sb_option *settings_option(const struct settings *settings, size_t i)
+{
+    return i < settings->n ? &settings->list[i].option : NULL;
+}
+
+/* --- a field as a number: enums by their value, flags as 0 or 1 --- */
+
+static double get_number(const void *object, const struct setting *setting)
+{
+    const char *const at = (const char *)object + setting->offset;
+    int32_t i;
+    uint64_t u;
+    double d;
+    size_t bytes;
+    bool b;
+    int e;
+    switch (setting->field) {
+    case FIELD_INT32: memcpy(&i, at, sizeof i); return i;
+    case FIELD_UINT64: memcpy(&u, at, sizeof u); return (double)u;
+    case FIELD_DOUBLE: memcpy(&d, at, sizeof d); return d;
+    case FIELD_BOOL: memcpy(&b, at, sizeof b); return b;
+    case FIELD_ENUM: memcpy(&e, at, sizeof e); return e;
+    case FIELD_MEGABYTES: memcpy(&bytes, at, sizeof bytes); return (double)bytes / MEGABYTE;
+    }
+    return 0;
+}
+
+static void put_number(void *object, const struct setting *setting, double value, uint64_t integer)
+{
+    char *const at = (char *)object + setting->offset;
+    const int32_t i = setting->field == FIELD_INT32 ? (int32_t)value : 0;
+    const size_t bytes = (size_t)integer * MEGABYTE;
+    const bool b = value != 0;
+    const int e = setting->field == FIELD_ENUM ? (int)value : 0;
+    switch (setting->field) {
+    case FIELD_INT32: memcpy(at, &i, sizeof i); break;
+    case FIELD_UINT64: memcpy(at, &integer, sizeof integer); break;
+    case FIELD_DOUBLE: memcpy(at, &value, sizeof value); break;
+    case FIELD_BOOL: memcpy(at, &b, sizeof b); break;
+    case FIELD_ENUM: memcpy(at, &e, sizeof e); break;
+    case FIELD_MEGABYTES: memcpy(at, &bytes, sizeof bytes); break;
+    }
+}
+
+bool setting_is_equal(const struct setting *setting, const void *a, const void *b)
+{
+    return get_number(a, setting) == get_number(b, setting);
+}
+
+/* --- checking --- */
+
+/* Returns the index of a word in "a|b|c", or -1. */
+static int find_choice(const char *choices, const char *word)
+{
+    const size_t size = strlen(word);
+    for (int place = 0;; place++) {
+        const size_t length = strcspn(choices, "|");
+        if (length == size && memcmp(choices, word, size) == 0)
+            return place;
+        if (choices[length] == '\0')
+            return -1;
+        choices += length + 1;
+    }
+}
+
+static int count_choices(const char *choices)
+{
+    int n = 1;
+    for (; *choices != '\0'; choices++)
+        n += *choices == '|';
+    return n;
+}
+
+static bool is_in_range(const sb_option *option, double value)
+{
+    if (option->type == SB_OPTION_CHOICE)
+        return value >= 0 && value < count_choices(option->metavar);
+    if (option->type == SB_OPTION_FLAG)
+        return true;
+    return value <= option->max && (option->open_min ? value > option->min : value >= option->min);
+}
+
+static sb_status out_of_range(const sb_option *option, const char *found, sb_error *err)
+{
+    if (option->type == SB_OPTION_CHOICE)
+        return status_fail(err, SB_ERR_ARGUMENT, "%s is '%s'; expected %s", option->name, found,
+                           option->metavar);
+    if (option->type == SB_OPTION_FLAG)
+        return status_fail(err, SB_ERR_ARGUMENT, "%s is '%s'; expected true or false", option->name,
+                           found);
+    char limit[40] = ""; /* a max of 1e300 means no limit */
+    if (option->max < 1e300)
+        snprintf(limit, sizeof limit, " and at most %.10g", option->max);
+    return status_fail(err, SB_ERR_ARGUMENT, "%s is '%s'; expected %s %s %.10g%s", option->name,
+                       found, option->type == SB_OPTION_INT ? "a whole number" : "a number",
+                       option->open_min ? "above" : "of at least", option->min, limit);
+}
+
+static sb_status check_number(const sb_option *option, double number, sb_error *err)
+{
+    if (is_in_range(option, number))
+        return SB_OK;
+    char found[40];
+    snprintf(found, sizeof found, "%.17g", number);
+    return out_of_range(option, found, err);
+}
+
+sb_status setting_check(const struct setting *setting, const void *object, sb_error *err)
+{
+    return check_number(&setting->option, get_number(object, setting), err);
+}
+
+sb_status settings_check_number(const struct settings *settings, const char *name, double number,
+                                sb_error *err)
+{
+    return check_number(&settings_find(settings, name)->option, number, err);
+}
+
+/* --- from text, and as text --- */
+
+/* Reads a whole number exactly, up to 2^64 - 1. */
+static bool read_integer(const char *text, uint64_t *value)
+{
+    *value = 0;
+    if (*text == '\0')
+        return false;
+    for (; *text >= '0' && *text <= '9'; text++) {
+        const uint64_t digit = (uint64_t)(*text - '0');
+        if (*value > (UINT64_MAX - digit) / 10)
+            return false;
+        *value = *value * 10 + digit;
+    }
+    return *text == '\0';
+}
+
+static bool read_value(const sb_option *option, const char *text, double *number, uint64_t *integer)
+{
+    *integer = 0;
+    switch (option->type) {
+    case SB_OPTION_INT:
+        if (!read_integer(text, integer))
+            return false;
+        *number = (double)*integer;
+        return true;
+    case SB_OPTION_REAL: return decimal_parse(text, strlen(text), number);
+    case SB_OPTION_FLAG:
+        *number = strcmp(text, "true") == 0;
+        return *number != 0 || strcmp(text, "false") == 0;
+    case SB_OPTION_CHOICE: *number = find_choice(option->metavar, text); return *number >= 0;
+    }
+    return false;
+}
+
+sb_status settings_set(const struct settings *settings, void *object, const char *name,
+                       const char *value, sb_error *err)
+{
+    const struct setting *const setting = settings_find(settings, name);
+    if (setting == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "there is no option '%s'", name);
+    double number;
+    uint64_t integer;
+    if (!read_value(&setting->option, value, &number, &integer) ||
+        !is_in_range(&setting->option, number))
+        return out_of_range(&setting->option, value, err);
+    put_number(object, setting, number, integer);
+    return SB_OK;
+}
+
+void settings_default(const struct settings *settings, void *object)
+{
+    for (size_t i = 0; i < settings->n; i++) {
+        const sb_option *const option = &settings->list[i].option;
+        double number = 0;
+        uint64_t integer = 0;
+        if (option->default_text != NULL &&
+            read_value(option, option->default_text, &number, &integer))
+            put_number(object, &settings->list[i], number, integer);
+    }
+}
+
+/* Writes the fewest digits (15 to 17) that read back as the same double, with a point in every
+ * locale. */
+static void write_shortest(char *text, size_t size, double x)
+{
+    double back = NAN;
+    for (int digits = 15; digits <= 17 && back != x; digits++) {
+        char written[40];
+        snprintf(written, sizeof written, "%.*g", digits, x);
+        for (char *c = written; *c != '\0'; c++)
+            if (strchr("+-.e0123456789", *c) == NULL)
+                *c = '.';
+        decimal_parse(written, strlen(written), &back);
+        snprintf(text, size, "%s", written);
+    }
+}
+
+/* Copies word number `place` of "a|b|c". */
+static void copy_choice(const char *choices, int place, char *text, size_t size)
+{
+    for (; place > 0; place--)
+        choices += strcspn(choices, "|") + 1;
+    snprintf(text, size, "%.*s", (int)strcspn(choices, "|"), choices);
+}
+
+sb_status settings_get(const struct settings *settings, const void *object, const char *name,
+                       char *text, size_t size, sb_error *err)
+{
+    const struct setting *const setting = settings_find(settings, name);
+    if (setting == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "there is no option '%s'", name);
+    const double number = get_number(object, setting);
+    uint64_t integer;
+    switch (setting->field) {
+    case FIELD_INT32: snprintf(text, size, "%d", (int)number); break;
+    case FIELD_UINT64:
+        memcpy(&integer, (const char *)object + setting->offset, sizeof integer);
+        snprintf(text, size, "%llu", (unsigned long long)integer);
+        break;
+    case FIELD_DOUBLE: write_shortest(text, size, number); break;
+    case FIELD_BOOL: snprintf(text, size, "%s", number != 0 ? "true" : "false"); break;
+    case FIELD_ENUM: copy_choice(setting->option.metavar, (int)number, text, size); break;
+    case FIELD_MEGABYTES: snprintf(text, size, "%.0f", ceil(number)); break;
+    }
+    return SB_OK;
+}
