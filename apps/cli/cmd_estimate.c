@@ -12,9 +12,9 @@
 #include "cli/estimate.h"
 #include "common/bleu_options.h"
 #include "common/cli.h"
-#include "common/number.h"
 #include "common/options.h"
 #include "common/utf.h"
+#include "sbeam/format.h"
 
 enum {
     ESTIMATE_F,
@@ -134,7 +134,7 @@ static int parse_option(estimate_work *work, int i, const char *value)
 
 static int parse_truth(estimate_work *work)
 {
-    if (!number_parse(work->truth_text, strlen(work->truth_text), &work->truth.value))
+    if (!sb_number_parse(work->truth_text, strlen(work->truth_text), &work->truth.value))
         return cli_usage("estimate", "--truth takes a number, or exact, not '%s'",
                          work->truth_text);
     return EXIT_FINE;

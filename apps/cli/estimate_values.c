@@ -7,8 +7,8 @@
 
 #include "cli/estimate.h"
 #include "common/cli.h"
-#include "common/number.h"
 #include "common/utf.h"
+#include "sbeam/format.h"
 
 sb_status estimate_values_open(estimate_values *values, const char *path,
                                const char *const *references, size_t n_references, sb_error *err)
@@ -52,7 +52,7 @@ static sb_status read_value(estimate_values *values, double *f, sb_error *err)
     while (reader->size > 0 && strchr(" \t\r", reader->line[reader->size - 1]) != NULL)
         reader->line[--reader->size] = '\0';
     const size_t blanks = strspn(reader->line, " \t");
-    if (!number_parse(reader->line + blanks, reader->size - blanks, f))
+    if (!sb_number_parse(reader->line + blanks, reader->size - blanks, f))
         return refuse_value(reader, "not a finite number", err);
     return SB_OK;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/cli.h"
-#include "common/number.h"
+#include "sbeam/format.h"
 
 enum { BLEU_TOKENIZE, BLEU_SMOOTH, BLEU_VALUE };
 
@@ -25,7 +25,8 @@ int bleu_options_take(const char *command, int i, const char *value, sb_bleu_con
         config->smoothing = (sb_smoothing)place;
         break;
     case BLEU_VALUE:
-        if (!number_parse(value, strlen(value), &config->smooth_value) || config->smooth_value < 0)
+        if (!sb_number_parse(value, strlen(value), &config->smooth_value) ||
+            config->smooth_value < 0)
             return cli_usage(command, "--smooth-value is a number of at least 0, not '%s'", value);
         break;
     default: break;

@@ -6,7 +6,8 @@
  *   decoder.h  draws step by step, for hosts that compute their own logits.
  * The other headers are config.h (settings), result.h (the result of a draw), estimate.h
  * (expectations from a draw), metric.h (BLEU and diversity), topk.h (sampling from flat lists),
- * error.h and version.h. Each header compiles without the others, in C and in C++. */
+ * format.h (numbers and strings as text), error.h and version.h. Each header compiles without the
+ * others, in C and in C++. */
 #ifndef SBEAM_SBEAM_H
 #define SBEAM_SBEAM_H
 
@@ -15,6 +16,7 @@
 #include "sbeam/draw.h"
 #include "sbeam/error.h"
 #include "sbeam/estimate.h"
+#include "sbeam/format.h"
 #include "sbeam/metric.h"
 #include "sbeam/model.h"
 #include "sbeam/result.h"
