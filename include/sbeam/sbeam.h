@@ -4,10 +4,10 @@
  *   draw.h     draws from a model in one call;
  *   model.h    opens models from files or from your own table of functions, and their sessions;
  *   decoder.h  draws step by step, for hosts that compute their own logits.
- * The other headers are config.h (settings), result.h (the result of a draw), estimate.h
- * (expectations from a draw), metric.h (BLEU and diversity), topk.h (sampling from flat lists),
- * format.h (numbers and strings as text), error.h and version.h. Each header compiles without the
- * others, in C and in C++. */
+ * The other headers are config.h (settings), result.h (the result of a draw), record.h (a draw as a
+ * JSON line), estimate.h (expectations from a draw), metric.h (BLEU and diversity), topk.h
+ * (sampling from flat lists), format.h (numbers and strings as text), error.h and version.h. Each
+ * header compiles without the others, in C and in C++. */
 #ifndef SBEAM_SBEAM_H
 #define SBEAM_SBEAM_H
 
@@ -19,6 +19,7 @@
 #include "sbeam/format.h"
 #include "sbeam/metric.h"
 #include "sbeam/model.h"
+#include "sbeam/record.h"
 #include "sbeam/result.h"
 #include "sbeam/topk.h"
 #include "sbeam/version.h"
