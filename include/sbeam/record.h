@@ -45,6 +45,10 @@ SB_API sb_status sb_record_write(sb_record_writer *writer, const sb_input *input
                                  const sb_result *result, const char **line, size_t *size,
                                  sb_error *err);
 
+/* Returns the text of sequence i of the last record, or NULL if it has none. The text is the
+ * writer's, and valid until the next call of sb_record_write. */
+SB_API const char *sb_record_writer_text(const sb_record_writer *writer, size_t i);
+
 /* Returns whether records have the option among their settings, which follow "temperature": always
  * or if it differs from its default. The other options have a key of their own or none. */
 SB_API bool sb_record_has_setting(const sb_option *option);

@@ -33,11 +33,6 @@ void json_buffer_bytes(json_buffer *to, const char *bytes, size_t n)
     to->size += n;
 }
 
-void json_buffer_text(json_buffer *to, const char *text)
-{
-    json_buffer_bytes(to, text, strlen(text));
-}
-
 void json_buffer_string(json_buffer *to, const char *text, size_t size)
 {
     char *const place = reserve(to, sb_json_quoted_size(size));
@@ -61,9 +56,4 @@ void json_buffer_whole(json_buffer *to, uint64_t n)
     char *const place = reserve(to, SB_NUMBER_SIZE);
     if (place != NULL)
         to->size += sb_number_format_whole(place, n);
-}
-
-void json_buffer_bool(json_buffer *to, bool value)
-{
-    json_buffer_text(to, value ? "true" : "false");
 }

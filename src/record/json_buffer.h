@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct json_buffer {
     char *data; /* (capacity), of which the first `size` bytes are in use; owned */
@@ -18,10 +19,19 @@ void json_buffer_free(json_buffer *to);
 
 /* Append. */
 void json_buffer_bytes(json_buffer *to, const char *bytes, size_t n);
-void json_buffer_text(json_buffer *to, const char *text); /* as it is, without quotes */
 void json_buffer_string(json_buffer *to, const char *text, size_t size);
 void json_buffer_number(json_buffer *to, double x); /* not finite: null */
 void json_buffer_whole(json_buffer *to, uint64_t n);
-void json_buffer_bool(json_buffer *to, bool value);
+
+/* Appends text as it is, without quotes. Inline, so that the compiler counts the bytes of keys. */
+static inline void json_buffer_text(json_buffer *to, const char *text)
+{
+    json_buffer_bytes(to, text, strlen(text));
+}
+
+static inline void json_buffer_bool(json_buffer *to, bool value)
+{
+    json_buffer_text(to, value ? "true" : "false");
+}
 
 #endif

@@ -12,8 +12,18 @@ struct sb_record_writer {
     const sb_model *model; /* or NULL */
     const sb_config *config;
     json_buffer settings; /* the members of the settings, with a comma before each */
-    json_buffer line;     /* the last record */
+    /* The last record. */
+    json_buffer line;
+    char **texts; /* (n_texts) of its sequences */
+    size_t n_texts, texts_capacity;
 };
+
+static void free_texts(sb_record_writer *writer)
+{
+    for (size_t i = 0; i < writer->n_texts; i++)
+        sb_free(writer->texts[i]);
+    writer->n_texts = 0;
+}
 
 sb_status sb_record_writer_open(sb_record_writer **writer, const sb_model *model,
                                 const sb_config *config, sb_error *err)
@@ -43,6 +53,8 @@ void sb_record_writer_close(sb_record_writer *writer)
         return;
     json_buffer_free(&writer->settings);
     json_buffer_free(&writer->line);
+    free_texts(writer);
+    alloc_free(writer->texts);
     alloc_free(writer);
 }
 
@@ -100,15 +112,17 @@ static void put_tokens(json_buffer *to, const char *key, const int32_t *tokens, 
 static sb_status put_sequence(sb_record_writer *writer, const sb_sequence *sequence, sb_error *err)
 {
     json_buffer *const line = &writer->line;
-    char *text = NULL;
+    const char *text = NULL;
     if (writer->model != NULL) {
+        char **const place = &writer->texts[writer->n_texts];
         const sb_status status =
-            sb_sequence_text(writer->model, writer->config, sequence, &text, err);
+            sb_sequence_text(writer->model, writer->config, sequence, place, err);
         if (status != SB_OK)
             return status;
+        text = *place;
+        writer->n_texts++;
     }
     put_text(line, "{\"text\":", text, text != NULL ? strlen(text) : 0);
-    sb_free(text);
     put_tokens(line, ",\"tokens\":", sequence->tokens, sequence->n_tokens);
     put_number(line, ",\"log_p\":", sequence->log_p);
     put_number(line, ",\"log_p_model\":", sequence->log_p_model);
@@ -152,6 +166,10 @@ sb_status sb_record_write(sb_record_writer *writer, const sb_input *input, const
                            "sb_record_write: writer, result, line or size is NULL");
     writer->line.size = 0;
     writer->line.has_failed = false;
+    free_texts(writer);
+    if (alloc_reserve(&writer->texts, &writer->texts_capacity, (size_t)result->n_sequences,
+                      sizeof *writer->texts) != SB_OK)
+        return status_no_memory(err);
     put_draw(writer, input, result);
     json_buffer_text(&writer->line, ",\"sequences\":[");
     for (int32_t i = 0; i < result->n_sequences; i++) {
@@ -167,4 +185,9 @@ sb_status sb_record_write(sb_record_writer *writer, const sb_input *input, const
     *line = writer->line.data;
     *size = writer->line.size;
     return SB_OK;
+}
+
+const char *sb_record_writer_text(const sb_record_writer *writer, size_t i)
+{
+    return i < writer->n_texts ? writer->texts[i] : NULL;
 }
