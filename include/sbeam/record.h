@@ -85,7 +85,7 @@ typedef struct sb_record {
  * of the wrong type or not finite is an error; the message names the key, and the sequence if it is
  * in one. On success the caller closes *record; on failure it is empty. */
 SB_API sb_status sb_record_read(sb_record *record, const char *line, size_t size, sb_error *err);
-/* Frees the memory of the record and empties it. An empty record is allowed. */
+/* Frees the memory of the record and empties it. Accepts an empty record and NULL. */
 SB_API void sb_record_close(sb_record *record);
 
 /* Writes the setting of this name as sb_config_set takes it, or "" if the record does not have it,
@@ -117,7 +117,7 @@ typedef struct sb_input_record {
  * success the caller closes *record; on failure it is empty. */
 SB_API sb_status sb_input_record_read(sb_input_record *record, const char *line, size_t size,
                                       bool scored, sb_error *err);
-/* Frees the memory of the record and empties it. An empty record is allowed. */
+/* Frees the memory of the record and empties it. Accepts an empty record and NULL. */
 SB_API void sb_input_record_close(sb_input_record *record);
 
 #ifdef __cplusplus

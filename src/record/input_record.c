@@ -100,6 +100,8 @@ sb_status sb_input_record_read(sb_input_record *record, const char *line, size_t
 
 void sb_input_record_close(sb_input_record *record)
 {
+    if (record == NULL)
+        return;
     alloc_free(record->input);
     alloc_free(record->output);
     alloc_free(record->tokens);

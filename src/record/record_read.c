@@ -239,6 +239,8 @@ sb_status sb_record_read(sb_record *record, const char *line, size_t size, sb_er
 
 void sb_record_close(sb_record *record)
 {
+    if (record == NULL)
+        return;
     alloc_free(record->sequences);
     json_decref(record->document);
     *record = (sb_record){0};
