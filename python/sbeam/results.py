@@ -58,7 +58,7 @@ class Draw:
     samples: int  #: method reject: number of samples drawn
     sampled_rows: int  #: method reject: number of rows if samples shared no prefixes
     sequences: Tuple[Sequence, ...] = field(default=())
-    _record: bytes = field(default=b"{}", repr=False, compare=False)
+    _record: bytes = field(default=b"", repr=False, compare=False)  # the JSON line of the library
 
     def __len__(self) -> int:
         return len(self.sequences)
@@ -85,7 +85,8 @@ class Draw:
         return columns
 
     def to_dict(self) -> Dict[str, Any]:
-        """Returns the command's JSON record of this draw, as `json.loads` reads it."""
+        """Returns the command's JSON record of this draw, as `json.loads` reads it. The record was
+        written when the sequences were drawn: a copy with other fields still has it."""
         record = json.loads(self._record)
         for entry, sequence in zip(record["sequences"], self.sequences):
             entry["text"] = sequence.text  # a Decoder has its texts from its host
