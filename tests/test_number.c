@@ -1,10 +1,10 @@
 /* Tests numbers as text: every double must read back bit for bit.
  *
- * number_format writes ten million random doubles, half of them random bits and half log-uniform
+ * sb_number_format writes ten million random doubles, half of them random bits and half log-uniform
  * with random mantissas, and strtod reads them. The value must also be that of %.17g, with at most
  * as many digits. Awkward numbers (powers of two and ten and their neighbours, half-way cases,
  * denormals) are tested one by one. */
-#include "common/number.h"
+#include "sbeam/format.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -51,9 +51,9 @@ static int count_digits(const char *text)
 
 static void check_one(double x)
 {
-    char text[NUMBER_SIZE], wide[NUMBER_SIZE];
-    const size_t length = number_format(text, x);
-    if (length != strlen(text) || length >= NUMBER_SIZE)
+    char text[SB_NUMBER_SIZE], wide[SB_NUMBER_SIZE];
+    const size_t length = sb_number_format(text, x);
+    if (length != strlen(text) || length >= SB_NUMBER_SIZE)
         fail_msg("length %zu of \"%s\"", length, text);
     if (bits_of(strtod(text, NULL)) != bits_of(x))
         fail_msg("%.17g was written as \"%s\"", x, text);
@@ -101,10 +101,10 @@ static void test_short_decimals(void **state)
         const double ten = pow(10, n_digits);
         const uint64_t digits = next_bits(&seed) % (uint64_t)ten;
         const int e = (int)(next_bits(&seed) % 60) - 30;
-        char given[64], text[NUMBER_SIZE], want[NUMBER_SIZE];
+        char given[64], text[SB_NUMBER_SIZE], want[SB_NUMBER_SIZE];
         snprintf(given, sizeof(given), "%llue%d", (unsigned long long)digits, e);
         const double x = strtod(given, NULL);
-        number_format(text, x);
+        sb_number_format(text, x);
         snprintf(want, sizeof(want), "%.15g", x);
         if (strtod(want, NULL) != x || count_digits(text) > count_digits(want))
             fail_msg("%s became \"%s\"", given, text);
@@ -161,8 +161,8 @@ static void test_known(void **state)
         {NAN, "nan"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        char text[NUMBER_SIZE];
-        assert_int_equal(number_format(text, known[i].x), strlen(known[i].text));
+        char text[SB_NUMBER_SIZE];
+        assert_int_equal(sb_number_format(text, known[i].x), strlen(known[i].text));
         assert_string_equal(text, known[i].text);
     }
 }
@@ -174,9 +174,9 @@ static void test_whole(void **state)
                                      100,      101,       4294967295,  4294967296,
                                      99999999, 100000000, 10000000000, UINT64_MAX};
     for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
-        char text[NUMBER_SIZE], want[NUMBER_SIZE];
+        char text[SB_NUMBER_SIZE], want[SB_NUMBER_SIZE];
         snprintf(want, sizeof(want), "%llu", (unsigned long long)whole[i]);
-        assert_int_equal(number_format_unsigned(text, whole[i]), strlen(want));
+        assert_int_equal(sb_number_format_whole(text, whole[i]), strlen(want));
         assert_string_equal(text, want);
     }
 }

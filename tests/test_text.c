@@ -1,9 +1,10 @@
-/* Tests the text layer: UTF-8, words, vocabularies, lines, decimal numbers. */
+/* Tests the text layer: UTF-8, words, vocabularies, lines, JSON strings, decimal numbers. */
 #include <locale.h>
 #include <unistd.h>
 
 #include "base/decimal.h"
 #include "model_check.h"
+#include "sbeam/format.h"
 #include "text/lines.h"
 #include "text/utf8.h"
 #include "text/vocab.h"
@@ -287,9 +288,37 @@ static void test_decimal_locale(void **state)
     double value;
     assert_true(decimal_parse("1.5", 3, &value) && value == 1.5);
     assert_true(decimal_parse("1.5000000000000000000000", 24, &value) && value == 1.5);
+    char text[SB_NUMBER_SIZE];
+    assert_int_equal(sb_number_format(text, -1.5e-300), 9);
+    assert_string_equal(text, "-1.5e-300");
     setlocale(LC_NUMERIC, "C");
     if (!found)
         skip(); /* the machine has no locale with a decimal comma */
+}
+
+static void test_json_quote(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t size;
+        const char *quoted;
+    } cases[] = {
+        {"", 0, "\"\""},
+        {"a \"b\\\t\r\n/", 9, "\"a \\\"b\\\\\\t\\r\\n/\""},
+        {"\0\x1f\x7f", 3, "\"\\u0000\\u001f\\u007f\""},
+        {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x8e\xb2", 9, "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x8e\xb2\""},
+        {"\xe2\x82", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\""}, /* one U+FFFD for each byte */
+        {"a\xffz", 3, "\"a\xef\xbf\xbdz\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char quoted[64];
+        const size_t n = sb_json_quote(quoted, cases[i].text, cases[i].size);
+        assert_true(n <= sb_json_quoted_size(cases[i].size));
+        assert_int_equal(n, strlen(cases[i].quoted));
+        assert_memory_equal(quoted, cases[i].quoted, n);
+    }
+    assert_true(sb_json_quoted_size(SIZE_MAX / 2) == SIZE_MAX);
 }
 
 int main(void)
@@ -299,7 +328,7 @@ int main(void)
         cmocka_unit_test(test_words),          cmocka_unit_test(test_vocab),
         cmocka_unit_test(test_lines),          cmocka_unit_test(test_long_lines),
         cmocka_unit_test(test_decimal),        cmocka_unit_test(test_long_decimals),
-        cmocka_unit_test(test_decimal_locale),
+        cmocka_unit_test(test_decimal_locale), cmocka_unit_test(test_json_quote),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

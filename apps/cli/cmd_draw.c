@@ -203,7 +203,12 @@ static int draw_all(draw_request *request, options *parsed, const sb_model *mode
                                 .config = &parsed->config,
                                 .many_draws = plan.n_draws > 1,
                                 .term = terminal_look()};
-    draw_gather_settings(&work.writer);
+    sb_error err;
+    if (parsed->format == FORMAT_JSONL &&
+        sb_record_writer_open(&work.writer.records, model, &parsed->config, &err) != SB_OK) {
+        draw_inputs_close(inputs);
+        return cli_error("draw", &err);
+    }
     const uint64_t per_input = parsed->n_temperatures * plan.n_draws;
     progress_open(&work.bar, per_input * draw_inputs_count(inputs));
     sb_cache_stats cached = {0};
@@ -213,7 +218,6 @@ static int draw_all(draw_request *request, options *parsed, const sb_model *mode
     if (inputs->source == FROM_LINES && !options_has(parsed, "batch") && isatty(STDIN_FILENO))
         plan.batch = plan.threads = 1; /* a person types, and waits for each answer */
     const sb_pipe pipe = {&work, give_input, take_result, free_input};
-    sb_error err;
     const sb_status status = sb_draw_all(model, &parsed->config, &plan, &pipe, &err);
     progress_close(&work.bar);
     if (status == SB_OK)
@@ -231,7 +235,7 @@ static int draw_all(draw_request *request, options *parsed, const sb_model *mode
         hint_at_stdin(inputs);
     if (code == EXIT_FINE && request->stats_file != NULL)
         code = cache_report_write(&plan, request->stats_file);
-    output_free(&work.writer.settings);
+    sb_record_writer_close(work.writer.records);
     output_free(&work.writer.out);
     draw_inputs_close(inputs);
     return code;

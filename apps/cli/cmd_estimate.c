@@ -11,9 +11,9 @@
 #include "cli/commands.h"
 #include "cli/estimate.h"
 #include "common/cli.h"
-#include "common/number.h"
 #include "common/options.h"
 #include "common/utf.h"
+#include "sbeam/format.h"
 
 enum {
     ESTIMATE_F,
@@ -130,7 +130,7 @@ static int parse_option(estimate_work *work, int i, const char *value)
 
 static int parse_truth(estimate_work *work)
 {
-    if (!number_parse(work->truth_text, strlen(work->truth_text), &work->truth.value))
+    if (!sb_number_parse(work->truth_text, strlen(work->truth_text), &work->truth.value))
         return cli_usage("estimate", "--truth takes a number, or exact, not '%s'",
                          work->truth_text);
     return EXIT_FINE;
@@ -172,7 +172,7 @@ static int check_options(estimate_work *work, const options *parsed)
 
 /* --- the work --- */
 
-static void take_estimate(void *user, const draw_record *record, sb_estimator estimator, int32_t k,
+static void take_estimate(void *user, const sb_record *record, sb_estimator estimator, int32_t k,
                           const sb_estimate *estimate)
 {
     estimate_work *const work = user;
@@ -185,7 +185,7 @@ static void take_estimate(void *user, const draw_record *record, sb_estimator es
     estimate_summary_add(&work->summary, &row);
 }
 
-static sb_status estimate_draw(estimate_work *work, const draw_record *record, sb_error *err)
+static sb_status estimate_draw(estimate_work *work, const sb_record *record, sb_error *err)
 {
     estimate_writer_start_draw(&work->writer);
     sb_status status = estimate_record_check(record, err);
@@ -207,12 +207,12 @@ static int estimate_next(estimate_work *work, sb_error *err)
     if (more <= 0)
         return more;
     const size_t start = work->writer.out.size;
-    draw_record record;
+    sb_record record;
     sb_error problem;
-    sb_status status = draw_record_parse(reader->line, reader->size, &record, &problem);
+    sb_status status = sb_record_read(&record, reader->line, reader->size, &problem);
     if (status == SB_OK)
         status = estimate_draw(work, &record, &problem);
-    draw_record_free(&record);
+    sb_record_close(&record);
     if (status == SB_OK)
         return 1;
     work->writer.out.size = start;

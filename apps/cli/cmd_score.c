@@ -12,11 +12,11 @@
 
 #include "cli/commands.h"
 #include "common/cli.h"
-#include "common/input_record.h"
 #include "common/line_reader.h"
 #include "common/options.h"
 #include "common/output.h"
 #include "sbeam/draw.h"
+#include "sbeam/record.h"
 
 enum { SCORE_INPUT, SCORE_NO_EOS };
 enum { LINES_PER_THREAD = 16 };
@@ -45,7 +45,7 @@ static const option_spec score_spec = {
 /* One line and its score. */
 typedef struct score_item {
     uint64_t line;
-    input_record record;
+    sb_input_record record;
     int32_t n_scored;    /* tokens and EOS */
     double *token_log_p; /* (n_scored); owned */
     sb_status status;
@@ -63,23 +63,32 @@ typedef struct score_work {
     size_t n_threads;
 } score_work;
 
-/* Splits a line at its tab. */
-static sb_status split_line(const line_reader *reader, input_record *record, sb_error *err)
+/* Copies `size` bytes, terminated, to memory that sb_input_record_close frees. */
+static char *copy_part(const char *text, size_t size)
 {
-    *record = (input_record){0};
+    char *const copy = sb_alloc(size + 1);
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    return copy;
+}
+
+/* Splits a line at its tab. */
+static sb_status split_line(const line_reader *reader, sb_input_record *record, sb_error *err)
+{
     const char *const tab = memchr(reader->line, '\t', reader->size);
-    if (tab == NULL) {
-        sb_error_set(err, SB_ERR_INPUT, "expected a tab between input and output, found none");
-        return SB_ERR_INPUT;
-    }
-    record->input_size = (size_t)(tab - reader->line);
+    if (tab == NULL)
+        return sb_error_set(err, SB_ERR_INPUT,
+                            "expected a tab between input and output, found none");
+    *record = (sb_input_record){.input_size = (size_t)(tab - reader->line)};
     record->output_size = reader->size - record->input_size - 1;
-    record->input = cli_realloc(NULL, record->input_size, 1);
-    record->output = cli_realloc(NULL, record->output_size + 1, 1);
-    memcpy(record->input, reader->line, record->input_size);
-    memcpy(record->output, tab + 1, record->output_size);
-    record->output[record->output_size] = '\0';
-    return SB_OK;
+    record->input = copy_part(reader->line, record->input_size);
+    record->output = copy_part(tab + 1, record->output_size);
+    if (record->input != NULL && record->output != NULL)
+        return SB_OK;
+    sb_input_record_close(record);
+    return sb_error_set(err, SB_ERR_MEMORY, "not enough memory");
 }
 
 /* Reads the next block, which is empty at the end of the input. Returns the exit code. */
@@ -95,8 +104,8 @@ static int read_block(score_work *work)
         score_item *const item = &work->items[work->n_items];
         *item = (score_item){.line = work->reader.number};
         const sb_status status = work->is_jsonl
-                                     ? input_record_parse(work->reader.line, work->reader.size,
-                                                          true, &item->record, &err)
+                                     ? sb_input_record_read(&item->record, work->reader.line,
+                                                            work->reader.size, true, &err)
                                      : split_line(&work->reader, &item->record, &err);
         if (status != SB_OK)
             return cli_failure("score", "%s:%" PRIu64 ": %s", work->reader.name, item->line,
@@ -109,21 +118,11 @@ static int read_block(score_work *work)
 }
 
 /* Computes the tokens of an output given as text, or the text of an output given as tokens. */
-static sb_status complete_record(const score_work *work, input_record *record, sb_error *err)
+static sb_status complete_record(const score_work *work, sb_input_record *record, sb_error *err)
 {
-    if (record->tokens == NULL) {
-        int32_t *tokens;
-        const sb_status status = sb_model_encode(work->model, record->output, record->output_size,
-                                                 &tokens, &record->n_tokens, err);
-        if (status != SB_OK)
-            return status;
-        const size_t n = (size_t)record->n_tokens;
-        record->tokens = cli_realloc(NULL, n, sizeof(*tokens));
-        if (n > 0)
-            memcpy(record->tokens, tokens, n * sizeof(*tokens));
-        sb_free(tokens);
-        return SB_OK;
-    }
+    if (record->tokens == NULL)
+        return sb_model_encode(work->model, record->output, record->output_size, &record->tokens,
+                               &record->n_tokens, err);
     const int32_t vocab_size = sb_model_get_info(work->model)->vocab_size;
     for (int32_t i = 0; i < record->n_tokens; i++) {
         if (record->tokens[i] >= vocab_size) {
@@ -133,21 +132,16 @@ static sb_status complete_record(const score_work *work, input_record *record, s
             return SB_ERR_INPUT;
         }
     }
-    char *text;
     const sb_status status =
-        sb_model_decode(work->model, record->tokens, record->n_tokens, &text, err);
-    if (status != SB_OK)
-        return status;
-    record->output_size = strlen(text);
-    record->output = cli_realloc(NULL, record->output_size, 1);
-    memcpy(record->output, text, record->output_size);
-    sb_free(text);
-    return SB_OK;
+        sb_model_decode(work->model, record->tokens, record->n_tokens, &record->output, err);
+    if (status == SB_OK)
+        record->output_size = strlen(record->output);
+    return status;
 }
 
 static sb_status score_one(const score_work *work, score_item *item)
 {
-    input_record *const record = &item->record;
+    sb_input_record *const record = &item->record;
     const sb_status status = complete_record(work, record, &item->err);
     if (status != SB_OK)
         return status;
@@ -161,15 +155,17 @@ static sb_status score_one(const score_work *work, score_item *item)
     const int32_t eos = info->eos, n = record->n_tokens;
     const bool is_whole =
         (work->max_len > 0 && n == work->max_len) || (info->max_len > 0 && n == info->max_len);
-    item->n_scored = record->n_tokens;
-    if (eos >= 0 && !work->no_eos && !is_whole) {
-        record->tokens =
-            cli_realloc(record->tokens, (size_t)record->n_tokens + 1, sizeof(*record->tokens));
-        record->tokens[item->n_scored++] = eos;
-    }
+    int32_t *const tokens = cli_realloc(NULL, (size_t)n + 1, sizeof(*tokens));
+    if (n > 0)
+        memcpy(tokens, record->tokens, (size_t)n * sizeof(*tokens));
+    item->n_scored = n;
+    if (eos >= 0 && !work->no_eos && !is_whole)
+        tokens[item->n_scored++] = eos;
     item->token_log_p = cli_realloc(NULL, (size_t)item->n_scored, sizeof(*item->token_log_p));
-    return sb_score(work->model, record->input, record->input_size, record->tokens, item->n_scored,
-                    item->token_log_p, &item->err);
+    const sb_status scored = sb_score(work->model, record->input, record->input_size, tokens,
+                                      item->n_scored, item->token_log_p, &item->err);
+    free(tokens);
+    return scored;
 }
 
 /* The share of one thread: lines first, first + step, ... of the block. */
@@ -209,7 +205,7 @@ static void score_block(score_work *work)
 
 static void put_record(output *out, const score_item *item)
 {
-    const input_record *const record = &item->record;
+    const sb_input_record *const record = &item->record;
     double sum = 0;
     for (int32_t i = 0; i < item->n_scored; i++)
         sum += item->token_log_p[i];
@@ -261,7 +257,7 @@ static int score_all(score_work *work)
         if (code == EXIT_FINE)
             code = read_code;
         for (size_t i = 0; i < work->n_items; i++) {
-            input_record_free(&work->items[i].record);
+            sb_input_record_close(&work->items[i].record);
             free(work->items[i].token_log_p);
         }
     } while (code == EXIT_FINE && work->n_items > 0);

@@ -7,7 +7,7 @@
 
 #include "common/cli.h"
 #include "common/input_file.h"
-#include "common/input_record.h"
+#include "sbeam/record.h"
 
 int draw_inputs_add_file(draw_inputs *inputs, const options *parsed)
 {
@@ -71,6 +71,15 @@ uint64_t draw_inputs_count(const draw_inputs *inputs)
     }
 }
 
+/* Makes a copy of the text the input's, to be freed. */
+static void copy_text(sb_input *input, const char *text, size_t size)
+{
+    char *const copy = cli_realloc(NULL, size, 1);
+    memcpy(copy, text, size);
+    input->text = input->user = copy;
+    input->size = size;
+}
+
 static int read_line(draw_inputs *inputs, sb_input *input, sb_error *err)
 {
     line_reader *const reader = &inputs->reader;
@@ -79,23 +88,20 @@ static int read_line(draw_inputs *inputs, sb_input *input, sb_error *err)
         return more;
     input->stream = reader->number - 1;
     if (!inputs->is_jsonl) {
-        char *const text = cli_realloc(NULL, reader->size, 1);
-        memcpy(text, reader->line, reader->size);
-        input->text = input->user = text;
-        input->size = reader->size;
+        copy_text(input, reader->line, reader->size);
         return 1;
     }
-    input_record record;
+    sb_input_record record;
     sb_error problem;
-    if (input_record_parse(reader->line, reader->size, false, &record, &problem) != SB_OK) {
+    if (sb_input_record_read(&record, reader->line, reader->size, false, &problem) != SB_OK) {
         sb_error_set(err, problem.status, "%s:%llu: %.400s", reader->name,
                      (unsigned long long)reader->number, problem.message);
         return -1;
     }
     if (record.has_stream)
         input->stream = record.stream;
-    input->text = input->user = record.input;
-    input->size = record.input_size;
+    copy_text(input, record.input, record.input_size);
+    sb_input_record_close(&record);
     return 1;
 }
 

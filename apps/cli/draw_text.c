@@ -239,7 +239,8 @@ sb_status draw_write_text(draw_writer *writer, const sb_input *input, const sb_r
     int32_t n_texts = 0;
     sb_status status = SB_OK;
     for (; n_texts < n && status == SB_OK; n_texts += status == SB_OK)
-        status = draw_decode(writer, &result->sequences[n_texts], &texts[n_texts], err);
+        status = sb_sequence_text(writer->model, writer->config, &result->sequences[n_texts],
+                                  &texts[n_texts], err);
     if (status == SB_OK) {
         size_t longest = 0;
         for (int32_t i = 0; i < n; i++) {

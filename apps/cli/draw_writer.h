@@ -8,6 +8,7 @@
 #include "common/output.h"
 #include "common/terminal.h"
 #include "sbeam/draw.h"
+#include "sbeam/record.h"
 
 typedef struct draw_writer {
     const sb_model *model;
@@ -15,18 +16,9 @@ typedef struct draw_writer {
     bool many_draws; /* the text format shows the number of the draw */
     terminal term;
     output out;
-    uint64_t n_records; /* written so far */
-    output settings;    /* JSON members for the settings, the same in all records */
+    uint64_t n_records;        /* written so far */
+    sb_record_writer *records; /* owned; NULL if the format is not jsonl */
 } draw_writer;
-
-/* Fills writer->settings with the options that change the distribution and are not at their
- * default. */
-void draw_gather_settings(draw_writer *writer);
-
-/* Decodes a sequence to text, cut before the first stop string in it. The caller frees *text with
- * sb_free. */
-sb_status draw_decode(const draw_writer *writer, const sb_sequence *sequence, char **text,
-                      sb_error *err);
 
 /* A function that adds one record to writer->out. */
 typedef sb_status (*draw_write_fn)(draw_writer *writer, const sb_input *input,

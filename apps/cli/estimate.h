@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/draw_record.h"
 #include "common/line_reader.h"
 #include "common/output.h"
 #include "common/reference_file.h"
@@ -15,6 +14,7 @@
 #include "sbeam/estimate.h"
 #include "sbeam/metric.h"
 #include "sbeam/model.h"
+#include "sbeam/record.h"
 #include "sbeam/result.h"
 
 /* --- f --- */
@@ -45,10 +45,10 @@ sb_status estimate_values_open(estimate_values *values, const char *path,
 void estimate_values_close(estimate_values *values);
 
 /* Fills values->f with f of each sequence of a draw. */
-sb_status estimate_values_fill(estimate_values *values, const draw_record *record, sb_error *err);
+sb_status estimate_values_fill(estimate_values *values, const sb_record *record, sb_error *err);
 /* Computes f of one sequence; the function must not be FUNCTION_FILE. */
 sb_status estimate_values_get(estimate_values *values, uint64_t stream,
-                              const draw_sequence *sequence, double *f, sb_error *err);
+                              const sb_record_sequence *sequence, double *f, sb_error *err);
 /* Fails if the file of --values has numbers left after the last draw. */
 sb_status estimate_values_finish(estimate_values *values, sb_error *err);
 
@@ -70,7 +70,7 @@ void estimate_truth_close(estimate_truth *truth);
 
 /* Computes E[f] for a draw's input, temperature and settings, unless it is known already or there
  * is no model. Fails if an earlier draw of the stream had another input or other settings. */
-sb_status estimate_truth_learn(estimate_truth *truth, const draw_record *record,
+sb_status estimate_truth_learn(estimate_truth *truth, const sb_record *record,
                                estimate_values *values, sb_error *err);
 /* Returns E[f] for a stream and temperature; NaN if it is not known. */
 double estimate_truth_get(estimate_truth *truth, uint64_t stream, double temperature);
@@ -81,17 +81,17 @@ typedef struct estimate_request {
     bool sacrifice, has_curve;
     uint64_t first_k, last_k; /* of the curve */
     /* Receives each estimate, in increasing order of k. */
-    void (*take)(void *user, const draw_record *record, sb_estimator estimator, int32_t k,
+    void (*take)(void *user, const sb_record *record, sb_estimator estimator, int32_t k,
                  const sb_estimate *estimate);
     void *user;
 } estimate_request;
 
 /* Fails if there is no estimator for the draw, or nothing to estimate from. */
-sb_status estimate_record_check(const draw_record *record, sb_error *err);
+sb_status estimate_record_check(const sb_record *record, sb_error *err);
 /* Passes the estimates of a draw to request->take. The draw must have passed the check above; f has
  * the value of each sequence. */
-sb_status estimate_record(const estimate_request *request, const draw_record *record,
-                          const double *f, sb_error *err);
+sb_status estimate_record(const estimate_request *request, const sb_record *record, const double *f,
+                          sb_error *err);
 
 /* --- the summary over draws --- */
 
@@ -145,13 +145,13 @@ void estimate_writer_close(estimate_writer *writer);
 /* Declares that the estimates that follow belong to another draw. */
 void estimate_writer_start_draw(estimate_writer *writer);
 /* Adds one estimate to writer->out. */
-void estimate_writer_add(estimate_writer *writer, const draw_record *record, sb_estimator estimator,
+void estimate_writer_add(estimate_writer *writer, const sb_record *record, sb_estimator estimator,
                          int32_t k, const sb_estimate *estimate);
 /* Adds the groups of a summary to writer->out. */
 void estimate_writer_add_groups(estimate_writer *writer, const estimate_group *groups, size_t n);
 
 /* The text format of the two functions above (estimate_text.c). */
-void estimate_text_add(estimate_writer *writer, const draw_record *record, sb_estimator estimator,
+void estimate_text_add(estimate_writer *writer, const sb_record *record, sb_estimator estimator,
                        int32_t k, const sb_estimate *estimate);
 void estimate_text_add_groups(estimate_writer *writer, const estimate_group *groups, size_t n);
 

@@ -12,7 +12,7 @@
 
 typedef struct curve_work {
     const estimate_request *request;
-    const draw_record *record;
+    const sb_record *record;
     const double *f, *log_p; /* (n_sequences) */
     size_t n_given;          /* estimates passed on so far */
 } curve_work;
@@ -32,7 +32,7 @@ static sb_status give_estimate(curve_work *work, sb_estimator estimator, int32_t
 }
 
 /* Finds the threshold of the first n sequences: G of the sequence after them, which must exist. */
-static sb_status find_kappa(const draw_record *record, size_t n, double *kappa, sb_error *err)
+static sb_status find_kappa(const sb_record *record, size_t n, double *kappa, sb_error *err)
 {
     *kappa = record->sequences[n].g;
     if (isnan(*kappa))
@@ -46,7 +46,7 @@ static sb_status find_kappa(const draw_record *record, size_t n, double *kappa, 
 /* Passes on the two estimates of SBS at one k. */
 static sb_status estimate_sbs(curve_work *work, int32_t k, sb_error *err)
 {
-    const draw_record *const record = work->record;
+    const sb_record *const record = work->record;
     const size_t n_drawn = record->n_sequences;
     size_t n = (size_t)k < n_drawn ? (size_t)k : n_drawn;
     double kappa = record->kappa;
@@ -71,7 +71,7 @@ static sb_status estimate_sbs(curve_work *work, int32_t k, sb_error *err)
 
 static sb_status estimate_beam(curve_work *work, sb_error *err)
 {
-    const draw_record *const record = work->record;
+    const sb_record *const record = work->record;
     const estimate_request *const request = work->request;
     sb_status status = SB_OK;
     if (request->has_curve &&
@@ -82,14 +82,14 @@ static sb_status estimate_beam(curve_work *work, sb_error *err)
     return status;
 }
 
-static sb_law get_law(const draw_record *record)
+static sb_law get_law(const sb_record *record)
 {
     return sb_method_get_info(record->method)->law;
 }
 
 /* Returns whether the draw holds every sequence of the model. Independent samples never do, even if
  * the record says so. */
-static bool is_exhausted(const draw_record *record)
+static bool is_exhausted(const sb_record *record)
 {
     return record->exhausted && get_law(record) != SB_LAW_INDEPENDENT;
 }
@@ -97,7 +97,7 @@ static bool is_exhausted(const draw_record *record)
 /* Passes on the estimates at every k that was requested and that the draw holds. */
 static sb_status estimate_nested(curve_work *work, sb_error *err)
 {
-    const draw_record *const record = work->record;
+    const sb_record *const record = work->record;
     const estimate_request *const request = work->request;
     const uint64_t first = request->has_curve ? request->first_k : (uint64_t)record->k;
     const uint64_t wanted = request->has_curve ? request->last_k : (uint64_t)record->k;
@@ -120,7 +120,7 @@ static sb_status estimate_nested(curve_work *work, sb_error *err)
 
 /* Fails if G is not in decreasing order: then the threshold of the first n sequences would be
  * wrong. fmin ignores a missing G, which is NaN. */
-static sb_status check_order(const draw_record *record, sb_error *err)
+static sb_status check_order(const sb_record *record, sb_error *err)
 {
     double least = INFINITY;
     for (size_t i = 0; i < record->n_sequences; i++) {
@@ -135,7 +135,7 @@ static sb_status check_order(const draw_record *record, sb_error *err)
     return SB_OK;
 }
 
-sb_status estimate_record_check(const draw_record *record, sb_error *err)
+sb_status estimate_record_check(const sb_record *record, sb_error *err)
 {
     const sb_method_info *const method = sb_method_get_info(record->method);
     if (method->why_no_estimate != NULL)
@@ -146,8 +146,8 @@ sb_status estimate_record_check(const draw_record *record, sb_error *err)
     return method->has_g ? check_order(record, err) : SB_OK;
 }
 
-sb_status estimate_record(const estimate_request *request, const draw_record *record,
-                          const double *f, sb_error *err)
+sb_status estimate_record(const estimate_request *request, const sb_record *record, const double *f,
+                          sb_error *err)
 {
     double *const log_p = cli_realloc(NULL, record->n_sequences, sizeof(*log_p));
     for (size_t i = 0; i < record->n_sequences; i++)

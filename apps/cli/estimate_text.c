@@ -156,7 +156,7 @@ static void put_temperature(estimate_writer *writer, size_t *used, double temper
 
 /* --- estimates of one draw --- */
 
-static void put_draw_header(estimate_writer *writer, const draw_record *record)
+static void put_draw_header(estimate_writer *writer, const sb_record *record)
 {
     size_t used = 0;
     start_header(writer);
@@ -173,7 +173,7 @@ static void put_draw_header(estimate_writer *writer, const draw_record *record)
     end_header(writer);
 }
 
-void estimate_text_add(estimate_writer *writer, const draw_record *record, sb_estimator estimator,
+void estimate_text_add(estimate_writer *writer, const sb_record *record, sb_estimator estimator,
                        int32_t k, const sb_estimate *estimate)
 {
     const sb_estimator longest = sb_method_get_info(record->method)->law == SB_LAW_DETERMINISTIC

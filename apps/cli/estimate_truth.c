@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/draw_writer.h"
 #include "cli/estimate.h"
 #include "common/cli.h"
 
@@ -30,11 +29,7 @@ void estimate_truth_close(estimate_truth *truth)
 /* Returns whether the option shapes the distribution. Only such options are read from a record. */
 static bool is_shape(const sb_option *option)
 {
-    static const char *const others[] = {"method", "k", "temperature", "seed", "kappa"};
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (strcmp(option->name, others[i]) == 0)
-            return false;
-    return sb_method_takes(SB_METHOD_EXPLICIT, option->name);
+    return sb_record_has_setting(option) && sb_method_takes(SB_METHOD_EXPLICIT, option->name);
 }
 
 typedef struct truth_settings {
@@ -49,15 +44,15 @@ static void free_settings(truth_settings *settings)
     free(settings->stop);
 }
 
-static size_t count_items(const draw_record *record, const char *key)
+static size_t count_items(const sb_record *record, const char *key)
 {
     size_t n = 0;
-    while (draw_record_item(record, key, n) != NULL)
+    while (sb_record_item(record, key, n) != NULL)
         n++;
     return n;
 }
 
-static sb_status read_settings(const estimate_truth *truth, const draw_record *record,
+static sb_status read_settings(const estimate_truth *truth, const sb_record *record,
                                truth_settings *settings, sb_error *err)
 {
     sb_config *const config = &settings->config;
@@ -72,21 +67,21 @@ static sb_status read_settings(const estimate_truth *truth, const draw_record *r
     for (size_t i = 0; sb_config_option(i) != NULL; i++) {
         const sb_option *const option = sb_config_option(i);
         char value[64];
-        if (!is_shape(option) || !*draw_record_setting(record, option->name, value, sizeof(value)))
+        if (!is_shape(option) || !*sb_record_setting(record, option->name, value, sizeof(value)))
             continue;
         const sb_status status = sb_config_set(config, option->name, value, err);
         if (status != SB_OK)
             return status;
     }
     for (size_t i = 0; i < n_ban; i++) {
-        const char *const token = draw_record_item(record, "ban", i);
+        const char *const token = sb_record_item(record, "ban", i);
         settings->ban[i] = sb_model_find_token(truth->model, token, strlen(token));
         if (settings->ban[i] < 0)
             return sb_error_set(err, SB_ERR_INPUT, "\"ban\": the model has no token '%.100s'",
                                 token);
     }
     for (size_t i = 0; i < n_stop; i++)
-        settings->stop[i] = draw_record_item(record, "stop", i);
+        settings->stop[i] = sb_record_item(record, "stop", i);
     config->ban = settings->ban;
     config->n_ban = n_ban;
     config->stop = settings->stop;
@@ -94,20 +89,19 @@ static sb_status read_settings(const estimate_truth *truth, const draw_record *r
     return SB_OK;
 }
 
-static void put_key(output *key, const draw_record *record)
+static void put_key(output *key, const sb_record *record)
 {
     output_bytes(key, record->input, record->input_size);
     for (size_t i = 0; sb_config_option(i) != NULL; i++) {
         char value[64];
         const char *const name = sb_config_option(i)->name;
-        if (is_shape(sb_config_option(i)) &&
-            *draw_record_setting(record, name, value, sizeof(value)))
+        if (is_shape(sb_config_option(i)) && *sb_record_setting(record, name, value, sizeof(value)))
             output_format(key, "\n%s %s", name, value);
     }
     static const char *const arrays[] = {"ban", "stop"};
     for (int a = 0; a < 2; a++)
-        for (size_t i = 0; draw_record_item(record, arrays[a], i) != NULL; i++)
-            output_format(key, "\n%s %s", arrays[a], draw_record_item(record, arrays[a], i));
+        for (size_t i = 0; sb_record_item(record, arrays[a], i) != NULL; i++)
+            output_format(key, "\n%s %s", arrays[a], sb_record_item(record, arrays[a], i));
 }
 
 /* --- enumeration --- */
@@ -116,17 +110,16 @@ static void put_key(output *key, const draw_record *record)
 static sb_status sum_up(estimate_truth *truth, const truth_settings *settings, uint64_t stream,
                         estimate_values *values, double *value, sb_error *err)
 {
-    const draw_writer writer = {.model = truth->model, .config = &settings->config};
     const size_t n = (size_t)truth->result->n_sequences;
     double *const f = cli_realloc(NULL, 2 * n, sizeof(*f)), *const log_p = f + n;
     sb_status status = SB_OK;
     for (size_t i = 0; status == SB_OK && i < n; i++) {
         const sb_sequence *const drawn = &truth->result->sequences[i];
-        draw_sequence sequence = {.n_tokens = (size_t)drawn->n_tokens, .log_p = drawn->log_p};
+        sb_record_sequence sequence = {.n_tokens = (size_t)drawn->n_tokens, .log_p = drawn->log_p};
         char *text = NULL;
         log_p[i] = drawn->log_p;
         if (values->function == FUNCTION_BLEU)
-            status = draw_decode(&writer, drawn, &text, err);
+            status = sb_sequence_text(truth->model, &settings->config, drawn, &text, err);
         sequence.text = text;
         sequence.text_size = text != NULL ? strlen(text) : 0;
         if (status == SB_OK)
@@ -142,8 +135,8 @@ static sb_status sum_up(estimate_truth *truth, const truth_settings *settings, u
     return status;
 }
 
-static sb_status enumerate(estimate_truth *truth, const draw_record *record,
-                           estimate_values *values, double *value, sb_error *err)
+static sb_status enumerate(estimate_truth *truth, const sb_record *record, estimate_values *values,
+                           double *value, sb_error *err)
 {
     truth_settings settings = {.ban = NULL};
     const sb_input input = {record->input, record->input_size, record->stream, NULL};
@@ -181,7 +174,7 @@ static truth_entry *find_entry(estimate_truth *truth, uint64_t stream, double te
     return NULL;
 }
 
-sb_status estimate_truth_learn(estimate_truth *truth, const draw_record *record,
+sb_status estimate_truth_learn(estimate_truth *truth, const sb_record *record,
                                estimate_values *values, sb_error *err)
 {
     if (truth->model == NULL)

@@ -7,8 +7,8 @@
 
 #include "cli/estimate.h"
 #include "common/cli.h"
-#include "common/number.h"
 #include "common/utf.h"
+#include "sbeam/format.h"
 
 sb_status estimate_values_open(estimate_values *values, const char *path,
                                const char *const *references, size_t n_references, sb_error *err)
@@ -52,7 +52,7 @@ static sb_status read_value(estimate_values *values, double *f, sb_error *err)
     while (reader->size > 0 && strchr(" \t\r", reader->line[reader->size - 1]) != NULL)
         reader->line[--reader->size] = '\0';
     const size_t blanks = strspn(reader->line, " \t");
-    if (!number_parse(reader->line + blanks, reader->size - blanks, f))
+    if (!sb_number_parse(reader->line + blanks, reader->size - blanks, f))
         return refuse_value(reader, "not a finite number", err);
     return SB_OK;
 }
@@ -89,7 +89,7 @@ static sb_status find_segment(estimate_values *values, uint64_t stream, sb_error
 }
 
 static sb_status compute_bleu(estimate_values *values, uint64_t stream,
-                              const draw_sequence *sequence, double *f, sb_error *err)
+                              const sb_record_sequence *sequence, double *f, sb_error *err)
 {
     if (sequence->text == NULL)
         return sb_error_set(err, SB_ERR_INPUT, "\"text\" is missing, but --f bleu needs it");
@@ -103,7 +103,7 @@ static sb_status compute_bleu(estimate_values *values, uint64_t stream,
 }
 
 sb_status estimate_values_get(estimate_values *values, uint64_t stream,
-                              const draw_sequence *sequence, double *f, sb_error *err)
+                              const sb_record_sequence *sequence, double *f, sb_error *err)
 {
     if (values->function == FUNCTION_BLEU)
         return compute_bleu(values, stream, sequence, f, err);
@@ -111,7 +111,7 @@ sb_status estimate_values_get(estimate_values *values, uint64_t stream,
     return SB_OK;
 }
 
-sb_status estimate_values_fill(estimate_values *values, const draw_record *record, sb_error *err)
+sb_status estimate_values_fill(estimate_values *values, const sb_record *record, sb_error *err)
 {
     values->f = cli_realloc(values->f, record->n_sequences, sizeof(*values->f));
     for (size_t i = 0; i < record->n_sequences; i++) {

@@ -23,7 +23,7 @@ void estimate_writer_start_draw(estimate_writer *writer)
     writer->in_block = false;
 }
 
-void estimate_writer_add(estimate_writer *writer, const draw_record *record, sb_estimator estimator,
+void estimate_writer_add(estimate_writer *writer, const sb_record *record, sb_estimator estimator,
                          int32_t k, const sb_estimate *estimate)
 {
     output *const out = &writer->out;

@@ -8,8 +8,8 @@
 
 #include "cli/eval.h"
 #include "common/cli.h"
-#include "common/draw_record.h"
 #include "common/line_reader.h"
+#include "sbeam/record.h"
 
 enum { CACHE_SIZE = 1 << 14 }; /* prepared references */
 
@@ -47,7 +47,7 @@ static bool is_same(double a, double b)
 
 /* Returns the index of the draw's setting, which is added if it is new. Files usually go through
  * the settings in turn, so the search starts after the setting found last. */
-static size_t find_setting(draws_work *work, const draw_record *record)
+static size_t find_setting(draws_work *work, const sb_record *record)
 {
     for (size_t i = 0; i < work->n_settings; i++) {
         const size_t place = (work->last_setting + 1 + i) % work->n_settings;
@@ -147,7 +147,7 @@ static sb_status measure_bleu(draws_work *work, uint64_t stream, size_t n,
     return status;
 }
 
-static sb_status take_texts(draws_work *work, const draw_record *record, sb_error *err)
+static sb_status take_texts(draws_work *work, const sb_record *record, sb_error *err)
 {
     const size_t n = record->n_sequences;
     if (n == 0)
@@ -165,7 +165,7 @@ static sb_status take_texts(draws_work *work, const draw_record *record, sb_erro
 }
 
 /* Measures the sequences of a draw and adds the measures to its cell. */
-static sb_status add_draw(draws_work *work, const draw_record *record, sb_error *err)
+static sb_status add_draw(draws_work *work, const sb_record *record, sb_error *err)
 {
     const size_t n = record->n_sequences;
     double values[EVAL_VALUES] = {NAN, NAN, NAN};
@@ -196,11 +196,11 @@ static int read_draws(draws_work *work)
     sb_error err;
     int more;
     while ((more = line_reader_next(&work->reader, &err)) > 0) {
-        draw_record record;
-        sb_status status = draw_record_parse(work->reader.line, work->reader.size, &record, &err);
+        sb_record record;
+        sb_status status = sb_record_read(&record, work->reader.line, work->reader.size, &err);
         if (status == SB_OK) {
             status = add_draw(work, &record, &err);
-            draw_record_free(&record);
+            sb_record_close(&record);
         }
         if (status != SB_OK)
             return cli_failure("eval", "%s:%" PRIu64 ": %s", work->reader.name, work->reader.number,

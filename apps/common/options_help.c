@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common/cli.h"
-#include "common/number.h"
 #include "common/output.h"
+#include "sbeam/format.h"
 
 enum { PAGE_WIDTH = 80, HELP_COLUMN = 30 };
 
@@ -81,10 +81,10 @@ static void describe_range(const sb_option *setting, char *text, size_t size)
     const double unlimited = is_whole ? 1e18 : 1e300;
     const bool has_min = is_number && setting->min > -unlimited;
     const bool has_max = is_number && setting->max < unlimited;
-    char min[NUMBER_SIZE], max[NUMBER_SIZE];
+    char min[SB_NUMBER_SIZE], max[SB_NUMBER_SIZE];
     if (is_whole) {
-        number_format(min, setting->min);
-        number_format(max, setting->max);
+        sb_number_format(min, setting->min);
+        sb_number_format(max, setting->max);
     } else {
         snprintf(min, sizeof(min), "%g", setting->min);
         snprintf(max, sizeof(max), "%g", setting->max);

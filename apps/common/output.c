@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 #include "common/cli.h"
-#include "common/number.h"
-#include "common/utf.h"
+#include "sbeam/format.h"
 
 enum { FLUSH_SIZE = 1 << 16 };
 
@@ -25,9 +24,9 @@ void output_free(output *out)
 char *output_reserve(output *out, size_t n)
 {
     if (out->capacity - out->size < n) {
-        size_t capacity = out->capacity < FLUSH_SIZE ? FLUSH_SIZE : out->capacity;
-        while (capacity - out->size < n)
-            capacity *= 2;
+        size_t capacity = out->capacity < FLUSH_SIZE ? FLUSH_SIZE : 2 * out->capacity;
+        if (capacity - out->size < n)
+            capacity = n < SIZE_MAX - out->size ? out->size + n : SIZE_MAX;
         out->data = cli_realloc(out->data, capacity, 1);
         out->capacity = capacity;
     }
@@ -77,12 +76,12 @@ void output_format(output *out, const char *format, ...)
 
 void output_number(output *out, double x)
 {
-    out->size += number_format(output_reserve(out, NUMBER_SIZE), x);
+    out->size += sb_number_format(output_reserve(out, SB_NUMBER_SIZE), x);
 }
 
 void output_unsigned(output *out, uint64_t n)
 {
-    out->size += number_format_unsigned(output_reserve(out, NUMBER_SIZE), n);
+    out->size += sb_number_format_whole(output_reserve(out, SB_NUMBER_SIZE), n);
 }
 
 void output_field(output *out, const char *text, size_t size)
@@ -98,56 +97,9 @@ void output_field(output *out, const char *text, size_t size)
     }
 }
 
-/* Writes the escape of a character that a JSON string cannot hold. Returns the end. */
-static char *put_escape(char *p, unsigned char c)
-{
-    static const char hex[] = "0123456789abcdef";
-    *p++ = '\\';
-    switch (c) {
-    case '"':
-    case '\\': *p++ = (char)c; break;
-    case '\n': *p++ = 'n'; break;
-    case '\r': *p++ = 'r'; break;
-    case '\t': *p++ = 't'; break;
-    default:
-        memcpy(p, "u00", 3);
-        p[3] = hex[c >> 4];
-        p[4] = hex[c & 15];
-        p += 5;
-    }
-    return p;
-}
-
 void output_json_string(output *out, const char *text, size_t size)
 {
-    /* A byte becomes at most six bytes: \u00XX. */
-    if (size > (SIZE_MAX - 2) / 6)
-        size = (SIZE_MAX - 2) / 6;
-    char *p = output_reserve(out, 6 * size + 2);
-    *p++ = '"';
-    for (size_t i = 0; i < size;) {
-        const unsigned char c = (unsigned char)text[i];
-        if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f) {
-            p = put_escape(p, c);
-            i++;
-        } else if (c < 0x80) {
-            *p++ = (char)c;
-            i++;
-        } else {
-            uint32_t code;
-            const size_t n = utf_decode(text + i, size - i, &code);
-            if (code == UTF_BAD) {
-                memcpy(p, "\xef\xbf\xbd", 3);
-                p += 3;
-            } else {
-                memcpy(p, text + i, n);
-                p += n;
-            }
-            i += n;
-        }
-    }
-    *p++ = '"';
-    out->size = (size_t)(p - out->data);
+    out->size += sb_json_quote(output_reserve(out, sb_json_quoted_size(size)), text, size);
 }
 
 void output_json_number(output *out, double x)

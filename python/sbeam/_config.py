@@ -165,47 +165,18 @@ class Config:
         call("sb_config_check", ctypes.byref(self.struct))
         self._ban: Any = None
         self._stop: Any = None
-        self._lists: Dict[str, Any] = {}
 
-    def set_ban(self, ids: Sequence[int], names: Sequence[Union[str, int]]) -> None:
-        """Sets the token ids of probability zero. `names` are their names in records."""
+    def set_ban(self, ids: Sequence[int]) -> None:
+        """Sets the token ids of probability zero."""
         self._ban = (ctypes.c_int32 * len(ids))(*ids)
         self.struct.ban = self._ban
         self.struct.n_ban = len(ids)
-        if names:
-            self._lists["ban"] = list(names)
 
-    def set_stop(self, stops: Sequence[bytes], names: Sequence[str]) -> None:
-        """Sets the strings that end a sequence. `names` are their names in records."""
+    def set_stop(self, stops: Sequence[bytes]) -> None:
+        """Sets the strings that end a sequence."""
         self._stop = (ctypes.c_char_p * len(stops))(*stops)
         self.struct.stop = self._stop
         self.struct.n_stop = len(stops)
-        if names:
-            self._lists["stop"] = list(names)
-
-    def get(self, keyword: str) -> Any:
-        option = _OPTIONS[keyword]
-        text = ctypes.create_string_buffer(64)
-        call("sb_config_get", ctypes.byref(self.struct), option.name.encode(), text, len(text))
-        return _from_text(option.kind, text.value.decode())
-
-    def for_record(self) -> Dict[str, Any]:
-        """Returns the settings for a record: those that differ from their defaults and have no key
-        of their own. The groups and the strength of `diverse` are always there."""
-        shown: Dict[str, Any] = {}
-        is_diverse = METHODS[self.struct.method] == "diverse"
-        for option in _OPTIONS.values():
-            if option.keyword in ("method", "k", "temperature", "seed", "kappa"):
-                continue
-            value = self.get(option.keyword)
-            always = is_diverse and option.keyword in ("groups", "strength")
-            if value == option.default and not always:
-                continue
-            if option.keyword == "groups" and value == 0:
-                value = self.struct.k
-            shown[option.keyword] = value
-        shown.update(self._lists)
-        return shown
 
 
 def to_list(value: Union[None, Text, Iterable[Any]], what: str) -> List[Any]:

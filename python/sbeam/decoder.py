@@ -14,7 +14,7 @@ from ._arrays import count, to_rows
 from ._config import Config, is_many, to_floats, to_int, to_ints, to_list, to_seed
 from ._errors import ArgumentError, Error, LimitError, ModelError, StateError
 from ._library import call, lib
-from .results import Draw, make_draw
+from .results import Draw, DrawMaker
 
 _MOST_INPUTS = 4096
 
@@ -115,8 +115,8 @@ class Decoder:
             Config({"temperature": x})
         config = Config(dict(settings, k=k, method=method, seed=to_seed(seed),
                              temperature=temperatures[0]))
-        config.set_ban(banned, banned)
-        self._settings = config.for_record()
+        config.set_ban(banned)
+        self._maker = DrawMaker(None, config)
         # C calls them as long as the decoder is open: they must not be freed before.
         self._callbacks = (s.LEAF_FN() if is_leaf is None else s.LEAF_FN(self._guard_leaf(is_leaf)),
                            s.STOP_FN() if is_stop is None else s.STOP_FN(self._guard_stop(is_stop)))
@@ -289,7 +289,7 @@ class Decoder:
             call("sb_result_open", ctypes.byref(result))
             try:
                 call("sb_decoder_take", handle, slot, result)
-                self._draws[slot] = make_draw(result.contents, None, self._settings, None)
+                self._draws[slot] = self._maker.make(result)
             except (ModelError, LimitError) as error:
                 self._draws[slot] = error
             finally:

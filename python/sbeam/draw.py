@@ -5,7 +5,7 @@ import ctypes
 import inspect
 import os
 import textwrap
-from typing import Any, Iterable, List, Optional, Sequence as Items, Tuple, Union
+from typing import Any, Iterable, List, Optional, Sequence as Items, Union
 
 from . import _structs as s
 from ._arrays import count
@@ -15,8 +15,8 @@ from ._errors import ArgumentError
 from ._interrupt import Interrupt, run_interruptibly
 from ._library import call, lib
 from ._text import Text, to_bytes, to_c_string, to_str
-from .model import Model, Path_, decode_tokens
-from .results import Draw, make_draw
+from .model import Model, Path_
+from .results import Draw, DrawMaker
 
 _DEFAULTS = {option.keyword: option.default for option in options()}
 
@@ -98,9 +98,8 @@ if draw.__doc__ is not None:  # python -OO has no docstrings
         _describe(option) for option in options() if option.keyword not in ("temperature", "seed"))
 
 
-def _find_bans(model: Model, ban: Any) -> Tuple[List[int], List[Union[str, int]]]:
+def _find_bans(model: Model, ban: Any) -> List[int]:
     ids: List[int] = []
-    names: List[Union[str, int]] = []
     for token in to_list(ban, "ban"):
         if isinstance(token, (str, bytes)):
             found = model.find_token(token)
@@ -114,9 +113,7 @@ def _find_bans(model: Model, ban: Any) -> Tuple[List[int], List[Union[str, int]]
             ids.append(found)
         else:
             ids.append(to_int(token, "ban", 0, model.info.vocab_size - 1))
-        text = model.token_text(ids[-1])
-        names.append(ids[-1] if text is None else text)
-    return ids, names
+    return ids
 
 
 def _number_inputs(streams: Any, n: int) -> List[int]:
@@ -138,9 +135,8 @@ def _number_inputs(streams: Any, n: int) -> List[int]:
 
 def _draw_from(model: Model, inputs: Any, config: Config, plan: s.sb_plan, ban: Any, stop: Any,
                streams: Any) -> List[Draw]:
-    config.set_ban(*_find_bans(model, ban))
-    stops = [to_c_string(text, "stop") for text in to_list(stop, "stop")]
-    config.set_stop(stops, [to_str(text) for text in stops])
+    config.set_ban(_find_bans(model, ban))
+    config.set_stop([to_c_string(text, "stop") for text in to_list(stop, "stop")])
     call("sb_config_check", ctypes.byref(config.struct))
     if inputs is None:
         if model.info.needs_input:
@@ -149,22 +145,20 @@ def _draw_from(model: Model, inputs: Any, config: Config, plan: s.sb_plan, ban: 
         texts = [b""]
     else:
         texts = [to_bytes(text, "an input") for text in to_list(inputs, "inputs")]
-    return _Work(model, texts, _number_inputs(streams, len(texts)), config, plan, stops).run()
+    return _Work(model, texts, _number_inputs(streams, len(texts)), config, plan).run()
 
 
 class _Work:
     """One call of sb_draw_all. C asks it for the inputs and hands it the results."""
 
     def __init__(self, model: Model, texts: Items[bytes], streams: Items[int], config: Config,
-                 plan: s.sb_plan, stops: Items[bytes]) -> None:
-        self.model, self.config, self.plan, self.stops = model, config, plan, stops
+                 plan: s.sb_plan) -> None:
+        self.model, self.config, self.plan = model, config, plan
         self.texts, self.streams = texts, streams
-        self.settings = config.for_record()
         self.pointers = [ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p) for text in texts]
         self.n_given = 0
         self.draws: List[Draw] = []
         self.problem: Optional[BaseException] = None
-        self.handle = 0
 
     def run(self) -> List[Draw]:
         interrupt = Interrupt()
@@ -174,9 +168,10 @@ class _Work:
 
     def _call(self) -> None:
         pipe = s.sb_pipe(None, s.SOURCE_FN(self._give), s.SINK_FN(self._take), s.DONE_FN())
-        with self.model._use() as self.handle:
+        with self.model._use() as handle:
+            self.maker = DrawMaker(handle, self.config)
             try:
-                call("sb_draw_all", self.handle, ctypes.byref(self.config.struct),
+                call("sb_draw_all", handle, ctypes.byref(self.config.struct),
                      ctypes.byref(self.plan), ctypes.byref(pipe))
             except Exception:
                 if self.problem is None:
@@ -196,19 +191,10 @@ class _Work:
             self.problem = problem
             return -1
 
-    def _take(self, _user, _input, result, _error) -> int:
+    def _take(self, _user, input, result, _error) -> int:
         try:
-            per_input = self.plan.n_temperatures * self.plan.n_draws
-            text = to_str(self.texts[len(self.draws) // per_input])
-            self.draws.append(make_draw(result.contents, text, self.settings, self._decode))
+            self.draws.append(self.maker.make(result, input))
             return 0
         except BaseException as problem:
             self.problem = problem
             return -1
-
-    def _decode(self, tokens: Items[int], has_stop: bool) -> str:
-        data = decode_tokens(self.handle, tokens)
-        if has_stop:  # stop strings may overlap: the first in the text counts
-            places = [data.find(stop) for stop in self.stops]
-            data = data[:min((place for place in places if place >= 0), default=len(data))]
-        return to_str(data)

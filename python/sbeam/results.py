@@ -1,15 +1,17 @@
-"""The results of a draw."""
+"""The results of a draw. Each draw keeps the JSON record that the library writes of it."""
 from __future__ import annotations
 
-import math
+import ctypes
+import json
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
 from . import _structs as s
-from ._config import METHODS
-from ._library import lib
+from ._config import METHODS, Config
+from ._library import call, lib
+from ._text import to_str
 
 # The first is "none", of a prefix that is not finished; no result holds it.
 _ENDS = [lib.sb_end_name(i).decode() for i in range(5)]
@@ -26,12 +28,6 @@ class Sequence(NamedTuple):
     g: float  #: log_p plus noise; a draw lists its sequences by falling g
     log_weight: float  #: log(p / q), where q is the probability that g exceeds kappa
     end: str  #: why it ends: "eos", "max-len", "leaf" or "stop"
-
-    def to_dict(self) -> Dict[str, Any]:
-        """Returns the sequence as in the command's JSON. Numbers that are not finite are None."""
-        return {"text": self.text, "tokens": list(self.tokens), "log_p": _or_none(self.log_p),
-                "log_p_model": _or_none(self.log_p_model), "g": _or_none(self.g),
-                "log_weight": _or_none(self.log_weight), "end": self.end}
 
 
 @dataclass(frozen=True)
@@ -62,6 +58,7 @@ class Draw:
     samples: int  #: method reject: number of samples drawn
     sampled_rows: int  #: method reject: number of rows if samples shared no prefixes
     sequences: Tuple[Sequence, ...] = field(default=())
+    _record: bytes = field(default=b"", repr=False, compare=False)  # the JSON line of the library
 
     def __len__(self) -> int:
         return len(self.sequences)
@@ -88,36 +85,49 @@ class Draw:
         return columns
 
     def to_dict(self) -> Dict[str, Any]:
-        """Returns the command's JSON record of this draw, as `json.loads` reads it."""
-        record: Dict[str, Any] = {
-            "stream": self.stream, "draw": self.draw, "input": self.input, "method": self.method,
-            "k": self.k, "temperature": self.temperature}
-        record.update(self.settings)
-        record.update(seed=self.seed, kappa=_or_none(self.kappa), exhausted=self.exhausted,
-                      log_p_draw=_or_none(self.log_p_draw), model_rows=self.model_rows)
-        if self.method == "reject":
-            record.update(complete=self.complete, samples=self.samples,
-                          sampled_rows=self.sampled_rows)
-        record["sequences"] = [sequence.to_dict() for sequence in self.sequences]
+        """Returns the command's JSON record of this draw, as `json.loads` reads it. The record was
+        written when the sequences were drawn: a copy with other fields still has it."""
+        record = json.loads(self._record)
+        for entry, sequence in zip(record["sequences"], self.sequences):
+            entry["text"] = sequence.text  # a Decoder has its texts from its host
         return record
 
 
-def _or_none(x: float) -> Optional[float]:
-    return x if math.isfinite(x) else None
+class DrawMaker:
+    """Copies results of C to draws. They have one config, and one model unless the host computes
+    the model."""
 
+    def __init__(self, model: Optional[int], config: Config) -> None:
+        self._config = config  # C reads it as long as the writer is open
+        self._settings: Optional[Dict[str, Any]] = None
+        self._writer = ctypes.c_void_p()
+        call("sb_record_writer_open", ctypes.byref(self._writer), model,
+             ctypes.byref(config.struct))
 
-def make_draw(result: s.sb_result, input: Optional[str], settings: Dict[str, Any],
-              decode: Optional[Callable[[Tuple[int, ...], bool], str]]) -> Draw:
-    """Returns a copy of a result of C. `decode` returns the text of tokens; its second argument
-    says whether a stop string ended them."""
-    sequences: List[Sequence] = []
-    for i in range(result.n_sequences):
-        c = result.sequences[i]
-        tokens = tuple(c.tokens[:c.n_tokens]) if c.n_tokens > 0 else ()
-        end = _ENDS[c.end]
-        text = None if decode is None else decode(tokens, end == "stop")
-        sequences.append(Sequence(text, tokens, c.log_p, c.log_p_model, c.g, c.log_weight, end))
-    return Draw(result.stream, result.draw, input, METHODS[result.method], result.k,
-                result.temperature, settings, result.seed, result.kappa, result.exhausted,
-                result.log_p_draw, result.model_rows, result.complete, result.samples,
-                result.sampled_rows, tuple(sequences))
+    def __del__(self) -> None:
+        lib.sb_record_writer_close(self._writer)
+
+    def make(self, result, input=None) -> Draw:
+        """Returns the draw of a pointer to an sb_result. `input` is a pointer to its sb_input, or
+        None if the host computes the model."""
+        line, size = ctypes.c_void_p(), ctypes.c_size_t()
+        call("sb_record_write", self._writer, input, result, ctypes.byref(line),
+             ctypes.byref(size))
+        record = ctypes.string_at(line.value, size.value)
+        if self._settings is None:  # all records have the same
+            self._settings = {key: value for key, value in json.loads(record).items()
+                              if key not in Draw.__dataclass_fields__}
+        source = None
+        if input is not None:
+            source = to_str(ctypes.string_at(input.contents.text, input.contents.size))
+        c = result.contents
+        sequences: List[Sequence] = []
+        for i in range(c.n_sequences):
+            q = c.sequences[i]
+            text = lib.sb_record_writer_text(self._writer, i)
+            tokens = tuple(q.tokens[:q.n_tokens]) if q.n_tokens > 0 else ()
+            sequences.append(Sequence(None if text is None else to_str(text), tokens, q.log_p,
+                                      q.log_p_model, q.g, q.log_weight, _ENDS[q.end]))
+        return Draw(c.stream, c.draw, source, METHODS[c.method], c.k, c.temperature, self._settings,
+                    c.seed, c.kappa, c.exhausted, c.log_p_draw, c.model_rows, c.complete, c.samples,
+                    c.sampled_rows, tuple(sequences), record)

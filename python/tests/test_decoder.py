@@ -71,6 +71,10 @@ class AsTheLibrary(unittest.TestCase):
                          [(s.tokens, s.g, s.end) for s in expected[0]])
         self.assertEqual(draw.settings, {"ban": [rain]})
         self.assertTrue(all(isinstance(s.text, str) for s in draw))
+        record = draw.to_dict()
+        self.assertEqual((record["input"], record["ban"]), (None, [rain]))
+        self.assertEqual([(s["text"], tuple(s["tokens"])) for s in record["sequences"]],
+                         [(s.text, s.tokens) for s in draw])
 
 
 class Arrays(unittest.TestCase):

@@ -166,6 +166,8 @@ class Interface(unittest.TestCase):
         self.assertLess(a[0].seed, 2**53)
         again = sbeam.draw(MODELS / "weather.json", seed=a[0].seed)
         self.assertEqual(a[0].to_dict(), again[0].to_dict())
+        copy = pickle.loads(pickle.dumps(a[0]))
+        self.assertEqual((copy, copy.to_dict()), (a[0], a[0].to_dict()))
 
     def test_nothing_to_do(self):
         self.assertEqual(sbeam.draw(MODELS / "weather.json", []), [])

@@ -13,13 +13,18 @@
 
 static const size_t max_size = (size_t)1 << 30;
 
+/* Returns whether jansson failed for lack of memory. If some of its allocations fail, the error has
+ * no text. */
+static bool is_out_of_memory(const json_error_t *what)
+{
+    return json_error_code(what) == json_error_out_of_memory || what->text[0] == '\0';
+}
+
 static sb_status fail_load(const json_doc *doc, const json_error_t *what, sb_error *err)
 {
-    const enum json_error_code code = json_error_code(what);
-    /* If some of jansson's allocations fail, the error has no text. */
-    if (code == json_error_out_of_memory || what->text[0] == '\0')
+    if (is_out_of_memory(what))
         return status_no_memory(err);
-    if (code == json_error_stack_overflow)
+    if (json_error_code(what) == json_error_stack_overflow)
         return status_fail(err, SB_ERR_FORMAT, "%s:%d: the JSON is nested deeper than %d levels",
                            doc->name, what->line, JSON_PARSER_MAX_DEPTH - 1);
     return status_fail(err, SB_ERR_FORMAT, "%s:%d: not valid JSON: %s", doc->name, what->line,
@@ -131,5 +136,18 @@ sb_status json_doc_check_keys(const json_doc *doc, const char *const *known, sb_
             return status_fail(err, SB_ERR_FORMAT, "%s:%zu: unknown entry \"%.*s\"", doc->name,
                                json_doc_line(doc, doc->root), utf8_excerpt(key, strlen(key)), key);
     }
+    return SB_OK;
+}
+
+sb_status json_line_parse(json_t **root, const char *line, size_t size, const char *expected,
+                          sb_error *err)
+{
+    json_error_t what = {.text = ""};
+    json_t *const value = json_loadb(line, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &what);
+    if (value == NULL)
+        return is_out_of_memory(&what)
+                   ? status_no_memory(err)
+                   : status_fail(err, SB_ERR_INPUT, "invalid JSON: %s%s", what.text, expected);
+    *root = value;
     return SB_OK;
 }

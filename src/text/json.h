@@ -1,4 +1,6 @@
-/* JSON documents, read with jansson, that know the line of each of their objects and arrays. */
+/* JSON, read with jansson: documents that know the line of each of their objects and arrays, and
+ * single lines. Only this header includes jansson.h. Those who include it walk through the values
+ * with jansson's own functions (json_object_get, json_is_string, ...). */
 #ifndef TEXT_JSON_H
 #define TEXT_JSON_H
 
@@ -31,5 +33,11 @@ size_t json_doc_line(const json_doc *doc, const json_t *container);
 /* Fails with SB_ERR_FORMAT if the root has an entry that is neither in `known` (a list that ends
  * with NULL) nor called "comment". */
 sb_status json_doc_check_keys(const json_doc *doc, const char *const *known, sb_error *err);
+
+/* Parses one line of a file of JSON lines. Its strings may hold zero bytes; duplicate keys are an
+ * error. A line that is not JSON is SB_ERR_INPUT; `expected` is added to the message. On success
+ * *root is the caller's, to be released with json_decref. */
+sb_status json_line_parse(json_t **root, const char *line, size_t size, const char *expected,
+                          sb_error *err);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/draw_record.h"
+#include "sbeam/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,40 +15,40 @@ static void require(int condition)
         abort();
 }
 
-static void check_record(const draw_record *record, size_t size)
+static void check_record(const sb_record *record, size_t size)
 {
-    require(record->root != NULL && record->input[record->input_size] == '\0');
+    require(record->document != NULL && record->input[record->input_size] == '\0');
     require(record->k >= 1 && record->n_sequences <= (size_t)record->k);
     require(isfinite(record->temperature) && record->temperature > 0);
     require(!isinf(record->strength) && record->kappa != INFINITY);
     for (size_t i = 0; i < record->n_sequences; i++) {
-        const draw_sequence *const sequence = &record->sequences[i];
+        const sb_record_sequence *const sequence = &record->sequences[i];
         require(isfinite(sequence->log_p) && !isinf(sequence->g));
         require(sequence->text == NULL || sequence->text[sequence->text_size] == '\0');
     }
     for (size_t i = 0; sb_config_option(i) != NULL; i++) {
         char text[16];
-        draw_record_setting(record, sb_config_option(i)->name, text, sizeof(text));
+        sb_record_setting(record, sb_config_option(i)->name, text, sizeof(text));
         require(memchr(text, '\0', sizeof(text)) != NULL);
     }
     size_t n = 0;
-    while (draw_record_item(record, "stop", n) != NULL)
+    while (sb_record_item(record, "stop", n) != NULL)
         n++;
     require(n <= size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    draw_record record;
+    sb_record record;
     sb_error err = {.status = SB_OK};
-    const sb_status status = draw_record_parse((const char *)data, size, &record, &err);
+    const sb_status status = sb_record_read(&record, (const char *)data, size, &err);
     if (status == SB_OK) {
         check_record(&record, size);
     } else {
         require(err.status == status && err.message[0] != '\0');
         require(memchr(err.message, '\0', sizeof(err.message)) != NULL);
-        require(record.root == NULL && record.sequences == NULL);
+        require(record.document == NULL && record.sequences == NULL);
     }
-    draw_record_free(&record);
+    sb_record_close(&record);
     return 0;
 }

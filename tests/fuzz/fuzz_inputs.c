@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/input_record.h"
+#include "sbeam/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -17,10 +17,10 @@ static void require(int condition)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     for (int scored = 0; scored < 2; scored++) {
-        input_record record;
+        sb_input_record record;
         sb_error err = {.status = SB_OK};
         const sb_status status =
-            input_record_parse((const char *)data, size, scored != 0, &record, &err);
+            sb_input_record_read(&record, (const char *)data, size, scored != 0, &err);
         if (status == SB_OK) {
             require(record.input != NULL && record.input[record.input_size] == '\0');
             require(((record.output != NULL) + (record.tokens != NULL)) == scored);
@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             require(memchr(err.message, '\0', sizeof(err.message)) != NULL);
             require(record.input == NULL && record.output == NULL && record.tokens == NULL);
         }
-        input_record_free(&record);
+        sb_input_record_close(&record);
     }
     return 0;
 }

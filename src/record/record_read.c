@@ -1,19 +1,22 @@
-/* Reads draws. It requires everything that sbeam draw always writes, because estimates from a draw
- * that was cut or edited by hand would be wrong but look right. jansson checks the JSON; it refuses
- * NaN and numbers that are too large for a double. */
-#include "common/draw_record.h"
-
-#include <jansson.h>
+/* Reads records. It requires everything that sb_record_write always writes, because estimates from
+ * a draw that was cut or edited by hand would be wrong but look right. jansson checks the JSON; it
+ * refuses NaN and numbers that are too large for a double. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "record/record_settings.h"
+#include "sbeam/format.h"
+#include "sbeam/record.h"
+#include "text/json.h"
 
 static const json_t *find(const json_t *object, const char *key, sb_error *err)
 {
     const json_t *const value = json_object_get(object, key);
     if (value == NULL)
-        sb_error_set(err, SB_ERR_INPUT, "\"%s\" is missing", key);
+        status_fail(err, SB_ERR_INPUT, "\"%s\" is missing", key);
     return value;
 }
 
@@ -25,8 +28,8 @@ static sb_status get_whole(const json_t *object, const char *key, uint64_t min, 
         return SB_ERR_INPUT;
     const json_int_t number = json_integer_value(value);
     if (!json_is_integer(value) || number < 0 || (uint64_t)number < min || (uint64_t)number > max)
-        return sb_error_set(err, SB_ERR_INPUT, "\"%s\" is not a whole number from %llu to %llu",
-                            key, (unsigned long long)min, (unsigned long long)max);
+        return status_fail(err, SB_ERR_INPUT, "\"%s\" is not a whole number from %llu to %llu", key,
+                           (unsigned long long)min, (unsigned long long)max);
     *n = (uint64_t)number;
     return SB_OK;
 }
@@ -37,7 +40,7 @@ static sb_status get_number(const json_t *object, const char *key, double *x, sb
     if (value == NULL)
         return SB_ERR_INPUT;
     if (!json_is_number(value))
-        return sb_error_set(err, SB_ERR_INPUT, "\"%s\" is not a number", key);
+        return status_fail(err, SB_ERR_INPUT, "\"%s\" is not a number", key);
     *x = json_number_value(value);
     return SB_OK;
 }
@@ -57,7 +60,7 @@ static sb_status get_flag(const json_t *object, const char *key, bool *flag, sb_
     if (value == NULL)
         return SB_OK;
     if (!json_is_boolean(value))
-        return sb_error_set(err, SB_ERR_INPUT, "\"%s\" is neither true nor false", key);
+        return status_fail(err, SB_ERR_INPUT, "\"%s\" is neither true nor false", key);
     *flag = json_is_true(value);
     return SB_OK;
 }
@@ -69,7 +72,7 @@ static sb_status get_text(const json_t *object, const char *key, const char **te
     if (value == NULL)
         return SB_ERR_INPUT;
     if (!json_is_string(value))
-        return sb_error_set(err, SB_ERR_INPUT, "\"%s\" is not a string", key);
+        return status_fail(err, SB_ERR_INPUT, "\"%s\" is not a string", key);
     *text = json_string_value(value);
     *size = json_string_length(value);
     return SB_OK;
@@ -84,13 +87,13 @@ static sb_status get_method(const json_t *root, sb_method *method, sb_error *err
         return status;
     if (sb_method_find(name, method))
         return SB_OK;
-    return sb_error_set(err, SB_ERR_INPUT, "\"method\" is \"%.100s\", which is not a method", name);
+    return status_fail(err, SB_ERR_INPUT, "\"method\" is \"%.100s\", which is not a method", name);
 }
 
-static sb_status get_sequence(const json_t *object, draw_sequence *sequence, sb_error *err)
+static sb_status get_sequence(const json_t *object, sb_record_sequence *sequence, sb_error *err)
 {
     if (!json_is_object(object))
-        return sb_error_set(err, SB_ERR_INPUT, "not an object");
+        return status_fail(err, SB_ERR_INPUT, "not an object");
     sb_status status = SB_OK;
     const json_t *const text = json_object_get(object, "text");
     if (text != NULL && !json_is_null(text))
@@ -99,7 +102,7 @@ static sb_status get_sequence(const json_t *object, draw_sequence *sequence, sb_
     if (tokens == NULL)
         return SB_ERR_INPUT;
     if (!json_is_array(tokens))
-        return sb_error_set(err, SB_ERR_INPUT, "\"tokens\" is not an array of token ids");
+        return status_fail(err, SB_ERR_INPUT, "\"tokens\" is not an array of token ids");
     sequence->n_tokens = json_array_size(tokens);
     status = get_number(object, "log_p", &sequence->log_p, err);
     if (status != SB_OK)
@@ -109,7 +112,7 @@ static sb_status get_sequence(const json_t *object, draw_sequence *sequence, sb_
 
 /* Returns whether there may be fewer than k sequences: the model has no more, or the method may
  * find fewer. */
-static bool may_be_short(const draw_record *record)
+static bool may_be_short(const sb_record *record)
 {
     const sb_method_info *const method = sb_method_get_info(record->method);
     switch (method->law) {
@@ -120,32 +123,31 @@ static bool may_be_short(const draw_record *record)
     }
 }
 
-static sb_status get_sequences(const json_t *root, draw_record *record, sb_error *err)
+static sb_status get_sequences(const json_t *root, sb_record *record, sb_error *err)
 {
     const json_t *const array = find(root, "sequences", err);
     if (array == NULL)
         return SB_ERR_INPUT;
     const size_t n = json_array_size(array);
     if (!json_is_array(array))
-        return sb_error_set(err, SB_ERR_INPUT, "\"sequences\" is not an array");
+        return status_fail(err, SB_ERR_INPUT, "\"sequences\" is not an array");
     if (n > (size_t)record->k)
-        return sb_error_set(err, SB_ERR_INPUT, "there are %zu sequences, but \"k\" is %d", n,
-                            (int)record->k);
+        return status_fail(err, SB_ERR_INPUT, "there are %zu sequences, but \"k\" is %d", n,
+                           (int)record->k);
     if (n < (size_t)record->k && !may_be_short(record))
-        return sb_error_set(
-            err, SB_ERR_INPUT,
-            "there are %zu sequences, but \"k\" is %d and \"exhausted\" is not true", n,
-            (int)record->k);
-    record->sequences = calloc(n + 1, sizeof(*record->sequences));
+        return status_fail(err, SB_ERR_INPUT,
+                           "there are %zu sequences, but \"k\" is %d and \"exhausted\" is not true",
+                           n, (int)record->k);
+    record->sequences = alloc_zeroed(n, sizeof *record->sequences);
     if (record->sequences == NULL)
-        return sb_error_set(err, SB_ERR_MEMORY, "not enough memory");
+        return status_no_memory(err);
     record->n_sequences = n;
     for (size_t i = 0; i < n; i++) {
         sb_error problem;
         const sb_status status =
             get_sequence(json_array_get(array, i), &record->sequences[i], &problem);
         if (status != SB_OK)
-            return sb_error_set(err, status, "sequence %zu: %.400s", i + 1, problem.message);
+            return status_fail(err, status, "sequence %zu: %.400s", i + 1, problem.message);
     }
     return SB_OK;
 }
@@ -163,25 +165,25 @@ static sb_status check_strings(const json_t *root, const char *key, sb_error *er
     }
     if (is_fine)
         return SB_OK;
-    return sb_error_set(err, SB_ERR_INPUT, "\"%s\" is not an array of strings", key);
+    return status_fail(err, SB_ERR_INPUT, "\"%s\" is not an array of strings", key);
 }
 
 /* Reads kappa. If a method with a threshold found every sequence, kappa is -inf, written as null.
  */
-static sb_status get_kappa(const json_t *root, draw_record *record, sb_error *err)
+static sb_status get_kappa(const json_t *root, sb_record *record, sb_error *err)
 {
     const sb_status status = get_number_or_null(root, "kappa", &record->kappa, err);
     if (status != SB_OK || !record->exhausted)
         return status;
     if (!isnan(record->kappa))
-        return sb_error_set(err, SB_ERR_INPUT,
-                            "\"kappa\" is a number though \"exhausted\" is true: it must be null");
+        return status_fail(err, SB_ERR_INPUT,
+                           "\"kappa\" is a number though \"exhausted\" is true: it must be null");
     if (sb_method_get_info(record->method)->has_g)
         record->kappa = -INFINITY;
     return SB_OK;
 }
 
-static sb_status get_record(const json_t *root, draw_record *record, sb_error *err)
+static sb_status get_record(const json_t *root, sb_record *record, sb_error *err)
 {
     uint64_t k = 0;
     sb_status status = get_whole(root, "stream", 0, INT64_MAX, &record->stream, err);
@@ -197,7 +199,7 @@ static sb_status get_record(const json_t *root, draw_record *record, sb_error *e
     if (status == SB_OK)
         status = get_number(root, "temperature", &record->temperature, err);
     if (status == SB_OK && !(record->temperature > 0))
-        status = sb_error_set(err, SB_ERR_INPUT, "\"temperature\" is not above 0");
+        status = status_fail(err, SB_ERR_INPUT, "\"temperature\" is not above 0");
     if (status == SB_OK && sb_method_takes(record->method, "strength"))
         status = get_number(root, "strength", &record->strength, err);
     if (status == SB_OK)
@@ -213,54 +215,56 @@ static sb_status get_record(const json_t *root, draw_record *record, sb_error *e
     return status == SB_OK ? get_sequences(root, record, err) : status;
 }
 
-sb_status draw_record_parse(const char *line, size_t size, draw_record *record, sb_error *err)
+sb_status sb_record_read(sb_record *record, const char *line, size_t size, sb_error *err)
 {
-    *record = (draw_record){.strength = NAN, .kappa = NAN, .complete = true};
-    json_error_t problem;
-    json_t *const root = json_loadb(line, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &problem);
-    record->root = root;
-    sb_status status;
-    if (root == NULL)
-        status =
-            sb_error_set(err, SB_ERR_INPUT,
-                         "invalid JSON: %s; expected records of sbeam draw -f jsonl", problem.text);
-    else if (!json_is_object(root))
-        status = sb_error_set(err, SB_ERR_INPUT, "not a record of sbeam draw -f jsonl");
-    else
+    if (record == NULL || line == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_record_read: record or line is NULL");
+    *record = (sb_record){.strength = NAN, .kappa = NAN, .complete = true};
+    json_t *root = NULL;
+    sb_status status =
+        json_line_parse(&root, line, size, "; expected records of sbeam draw -f jsonl", err);
+    record->document = root;
+    if (status == SB_OK && !json_is_object(root))
+        status = status_fail(err, SB_ERR_INPUT, "not a record of sbeam draw -f jsonl");
+    if (status == SB_OK)
         status = get_record(root, record, err);
     if (status != SB_OK)
-        draw_record_free(record);
+        sb_record_close(record);
     return status;
 }
 
-const char *draw_record_setting(const draw_record *record, const char *name, char *text,
-                                size_t size)
+void sb_record_close(sb_record *record)
 {
-    char key[64];
-    snprintf(key, sizeof(key), "%s", name);
-    for (char *c = key; *c != '\0'; c++)
-        *c = *c == '-' ? '_' : *c;
-    const json_t *const value = json_object_get(record->root, key);
-    text[0] = '\0';
-    if (json_is_string(value))
-        snprintf(text, size, "%s", json_string_value(value));
-    else if (json_is_integer(value))
-        snprintf(text, size, "%lld", (long long)json_integer_value(value));
-    else if (json_is_real(value))
-        snprintf(text, size, "%.17g", json_real_value(value));
-    else if (value != NULL)
-        snprintf(text, size, "%s", json_is_true(value) ? "true" : "false");
+    if (record == NULL)
+        return;
+    alloc_free(record->sequences);
+    json_decref(record->document);
+    *record = (sb_record){0};
+}
+
+const char *sb_record_setting(const sb_record *record, const char *name, char *text, size_t size)
+{
+    char key[SETTING_SIZE];
+    record_settings_key(name, key);
+    const json_t *const value = json_object_get(record->document, key);
+    char number[SB_NUMBER_SIZE];
+    const char *found = "";
+    if (json_is_string(value)) {
+        found = json_string_value(value);
+    } else if (json_is_number(value)) {
+        if (json_is_integer(value))
+            snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
+        else
+            sb_number_format(number, json_real_value(value));
+        found = number;
+    } else if (value != NULL) {
+        found = json_is_true(value) ? "true" : "false";
+    }
+    snprintf(text, size, "%s", found);
     return text;
 }
 
-const char *draw_record_item(const draw_record *record, const char *key, size_t i)
+const char *sb_record_item(const sb_record *record, const char *key, size_t i)
 {
-    return json_string_value(json_array_get(json_object_get(record->root, key), i));
-}
-
-void draw_record_free(draw_record *record)
-{
-    free(record->sequences);
-    json_decref(record->root);
-    *record = (draw_record){0};
+    return json_string_value(json_array_get(json_object_get(record->document, key), i));
 }

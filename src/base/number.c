@@ -10,15 +10,17 @@
  * to x than half the gap. The distance and half the gap are known to one unit of the last place,
  * and half the gap is 256 to 1024 units, so this is seldom uncertain.
  *
- * If it is uncertain, and for magnitudes outside 1e-11 .. 1e17, snprintf and strtod do the same
- * work slowly. */
-#include "common/number.h"
+ * If it is uncertain, and for magnitudes outside 1e-11 .. 1e17, snprintf and decimal_parse do the
+ * same work slowly. */
+#include "sbeam/format.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/decimal.h"
 
 enum { N_DIGITS = 17, MAX_POWER = 27 };
 
@@ -75,7 +77,7 @@ static void put_digits(char *text, int n, uint64_t value)
         *text = (char)('0' + rest);
 }
 
-size_t number_format_unsigned(char *text, uint64_t n)
+size_t sb_number_format_whole(char *text, uint64_t n)
 {
     int n_digits = 1;
     for (uint64_t bound = 10; n >= bound; bound *= 10) {
@@ -101,7 +103,7 @@ static size_t lay_out(char *text, const char *digits, int n, int e)
         }
         *p++ = 'e';
         *p++ = e < 0 ? '-' : '+';
-        p += number_format_unsigned(p, (uint64_t)(e < 0 ? -e : e));
+        p += sb_number_format_whole(p, (uint64_t)(e < 0 ? -e : e));
     } else if (e < 0) {
         memcpy(p, "0.0000", 6);
         p += 1 - e;
@@ -123,14 +125,31 @@ static size_t lay_out(char *text, const char *digits, int n, int e)
     return (size_t)(p - text);
 }
 
+/* Replaces the decimal separator of the locale, which may have several bytes, by a point. Returns
+ * the length. */
+static size_t use_point(char *text)
+{
+    char *end = text;
+    bool is_separator = false;
+    for (const char *c = text; *c != '\0'; c++) {
+        const bool is_kept = strchr("0123456789+-e", *c) != NULL;
+        if (is_kept || !is_separator)
+            *end++ = is_kept ? *c : '.';
+        is_separator = !is_kept;
+    }
+    *end = '\0';
+    return (size_t)(end - text);
+}
+
 static size_t format_slowly(char *text, double x)
 {
-    for (int n = 15; n < N_DIGITS; n++) {
-        const int length = snprintf(text, NUMBER_SIZE, "%.*g", n, x);
-        if (strtod(text, NULL) == x)
-            return (size_t)length;
+    for (int n = 15;; n++) {
+        double back;
+        snprintf(text, SB_NUMBER_SIZE, "%.*g", n, x);
+        const size_t length = use_point(text);
+        if (n == N_DIGITS || (decimal_parse(text, length, &back) && back == x))
+            return length;
     }
-    return (size_t)snprintf(text, NUMBER_SIZE, "%.*g", N_DIGITS, x);
 }
 
 /* Returns the upper 64 bits of the product of 128 bits. */
@@ -187,7 +206,7 @@ static size_t format_quickly(char *text, double x)
     return lay_out(text, digits, n_digits, e);
 }
 
-size_t number_format(char *text, double x)
+size_t sb_number_format(char *text, double x)
 {
     if (isnan(x)) {
         memcpy(text, "nan", 4);
@@ -210,21 +229,14 @@ size_t number_format(char *text, double x)
         return sign + 3;
     }
     if (x < 0x1p53 && x == (double)(int64_t)x)
-        return sign + number_format_unsigned(body, (uint64_t)x);
+        return sign + sb_number_format_whole(body, (uint64_t)x);
     size_t length = format_quickly(body, x);
     if (length == 0)
         length = format_slowly(body, x);
     return sign + length;
 }
 
-bool number_parse(const char *text, size_t size, double *x)
+bool sb_number_parse(const char *text, size_t size, double *x)
 {
-    char *end;
-    if (size == 0 || strspn(text, "0123456789.eE+-") != size)
-        return false;
-    const double value = strtod(text, &end);
-    if (end != text + size || !isfinite(value))
-        return false;
-    *x = value;
-    return true;
+    return decimal_parse(text, size, x);
 }

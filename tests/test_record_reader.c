@@ -1,6 +1,6 @@
 /* Tests reading draws back from records: every field, fields that a method does not have, and
  * records that are refused. */
-#include "common/draw_record.h"
+#include "sbeam/record.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -19,17 +19,17 @@ static const char *const end =
     "\"sequences\":[{\"text\":\"x\\u0000y\",\"tokens\":[4,5],\"log_p\":-1.25,\"g\":0.5,"
     "\"end\":\"eos\"},{\"tokens\":[],\"log_p\":0,\"g\":null}]}";
 
-static sb_status parse(const char *middle, draw_record *record, sb_error *err)
+static sb_status parse(const char *middle, sb_record *record, sb_error *err)
 {
     char line[1024];
     snprintf(line, sizeof(line), "%s%s%s", start, middle, end);
-    return draw_record_parse(line, strlen(line), record, err);
+    return sb_record_read(record, line, strlen(line), err);
 }
 
 static void test_fields(void **state)
 {
     (void)state;
-    draw_record record;
+    sb_record record;
     assert_int_equal(parse("\"kappa\":-2.5,\"exhausted\":false,", &record, NULL), SB_OK);
     assert_int_equal(record.stream, 7);
     assert_int_equal(record.draw, 3);
@@ -43,7 +43,7 @@ static void test_fields(void **state)
     assert_int_equal(record.input_size, 3);
     assert_string_equal(record.input, "a b");
     assert_int_equal(record.n_sequences, 2);
-    const draw_sequence *const sequences = record.sequences;
+    const sb_record_sequence *const sequences = record.sequences;
     assert_int_equal(sequences[0].text_size, 3);
     assert_memory_equal(sequences[0].text, "x\0y", 4);
     assert_int_equal(sequences[0].n_tokens, 2);
@@ -51,73 +51,73 @@ static void test_fields(void **state)
     assert_null(sequences[1].text);
     assert_int_equal(sequences[1].n_tokens, 0);
     assert_true(sequences[1].log_p == 0 && isnan(sequences[1].g));
-    draw_record_free(&record);
+    sb_record_close(&record);
     assert_null(record.sequences);
-    assert_null(record.root);
+    assert_null(record.document);
 }
 
 /* A null threshold: -inf where all was found, else none; and only where the method has one. */
 static void test_threshold(void **state)
 {
     (void)state;
-    draw_record record;
+    sb_record record;
     assert_int_equal(parse("\"kappa\":null,\"exhausted\":true,", &record, NULL), SB_OK);
     assert_true(record.kappa == -INFINITY && record.exhausted);
-    draw_record_free(&record);
+    sb_record_close(&record);
     assert_int_equal(parse("\"kappa\":null,\"exhausted\":false,", &record, NULL), SB_OK);
     assert_true(isnan(record.kappa));
-    draw_record_free(&record);
+    sb_record_close(&record);
     static const char *const beam =
         "{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"beam\",\"k\":1,\"temperature\":1,"
         "\"exhausted\":true,\"sequences\":[]}";
-    assert_int_equal(draw_record_parse(beam, strlen(beam), &record, NULL), SB_OK);
+    assert_int_equal(sb_record_read(&record, beam, strlen(beam), NULL), SB_OK);
     assert_true(isnan(record.kappa) && record.exhausted);
-    draw_record_free(&record);
+    sb_record_close(&record);
 }
 
 static void test_other_methods(void **state)
 {
     (void)state;
-    draw_record record;
+    sb_record record;
     sb_error err;
     static const char *const diverse =
         "{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"diverse\",\"k\":1,\"temperature\":1,"
         "\"groups\":1,\"strength\":0.7,\"kappa\":null,\"sequences\":[]}";
-    assert_int_equal(draw_record_parse(diverse, strlen(diverse), &record, NULL), SB_OK);
+    assert_int_equal(sb_record_read(&record, diverse, strlen(diverse), NULL), SB_OK);
     assert_true(record.strength == 0.7);
-    draw_record_free(&record);
+    sb_record_close(&record);
     static const char *const reject =
         "{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"reject\",\"k\":1,\"temperature\":1,"
         "\"complete\":false,\"sequences\":[]}";
-    assert_int_equal(draw_record_parse(reject, strlen(reject), &record, NULL), SB_OK);
+    assert_int_equal(sb_record_read(&record, reject, strlen(reject), NULL), SB_OK);
     assert_false(record.complete);
-    draw_record_free(&record);
+    sb_record_close(&record);
     static const char *const weak =
         "{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"diverse\",\"k\":1,\"temperature\":1,"
         "\"sequences\":[]}";
-    assert_int_equal(draw_record_parse(weak, strlen(weak), &record, &err), SB_ERR_INPUT);
+    assert_int_equal(sb_record_read(&record, weak, strlen(weak), &err), SB_ERR_INPUT);
     assert_string_equal(err.message, "\"strength\" is missing");
 }
 
 static void test_settings(void **state)
 {
     (void)state;
-    draw_record record;
+    sb_record record;
     char text[32];
     assert_int_equal(parse("\"top_p\":0.9,\"early_stop\":true,\"penalty\":\"step\","
                            "\"stop\":[\"a\",\"b\"],",
                            &record, NULL),
                      SB_OK);
-    assert_string_equal(draw_record_setting(&record, "max-len", text, sizeof(text)), "9");
-    assert_string_equal(draw_record_setting(&record, "early-stop", text, sizeof(text)), "true");
-    assert_string_equal(draw_record_setting(&record, "penalty", text, sizeof(text)), "step");
-    assert_string_equal(draw_record_setting(&record, "min-len", text, sizeof(text)), "");
-    assert_true(strtod(draw_record_setting(&record, "top-p", text, sizeof(text)), NULL) == 0.9);
-    assert_string_equal(draw_record_item(&record, "stop", 1), "b");
-    assert_null(draw_record_item(&record, "stop", 2));
-    assert_null(draw_record_item(&record, "ban", 0));
-    assert_null(draw_record_item(&record, "sequence", 0));
-    draw_record_free(&record);
+    assert_string_equal(sb_record_setting(&record, "max-len", text, sizeof(text)), "9");
+    assert_string_equal(sb_record_setting(&record, "early-stop", text, sizeof(text)), "true");
+    assert_string_equal(sb_record_setting(&record, "penalty", text, sizeof(text)), "step");
+    assert_string_equal(sb_record_setting(&record, "min-len", text, sizeof(text)), "");
+    assert_true(strtod(sb_record_setting(&record, "top-p", text, sizeof(text)), NULL) == 0.9);
+    assert_string_equal(sb_record_item(&record, "stop", 1), "b");
+    assert_null(sb_record_item(&record, "stop", 2));
+    assert_null(sb_record_item(&record, "ban", 0));
+    assert_null(sb_record_item(&record, "sequence", 0));
+    sb_record_close(&record);
 }
 
 #define HEAD "{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"sbs\",\"k\":1,\"temperature\":1,"
@@ -168,13 +168,13 @@ static void test_refusals(void **state)
          "sequence 1: \"g\" is not a number"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        draw_record record;
+        sb_record record;
         sb_error err;
         const char *const line = cases[i][0];
-        assert_int_equal(draw_record_parse(line, strlen(line), &record, &err), SB_ERR_INPUT);
+        assert_int_equal(sb_record_read(&record, line, strlen(line), &err), SB_ERR_INPUT);
         if (strncmp(err.message, cases[i][1], strlen(cases[i][1])) != 0)
             fail_msg("%s: \"%s\"", line, err.message);
-        assert_null(record.root);
+        assert_null(record.document);
         assert_null(record.sequences);
     }
 }

@@ -1,0 +1,17 @@
+/* The settings of a record. */
+#ifndef RECORD_RECORD_SETTINGS_H
+#define RECORD_RECORD_SETTINGS_H
+
+#include "record/json_buffer.h"
+#include "sbeam/config.h"
+#include "sbeam/model.h"
+
+enum { SETTING_SIZE = 64 }; /* bytes for the key or the value of a setting, with its terminator */
+
+/* Writes the key of an option: its name with underscores for dashes. */
+void record_settings_key(const char *name, char key[SETTING_SIZE]);
+
+/* Appends ,"key":value for each setting that a record mentions. The model may be NULL. */
+void record_settings_put(json_buffer *to, const sb_model *model, const sb_config *config);
+
+#endif
