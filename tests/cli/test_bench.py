@@ -20,7 +20,8 @@ def test_usage_of_bench_decode(t):
     t.usage("bench decode: a hole in the list of k", *decode, "-k", "1,,2")
     t.usage("bench decode: k that is no number", *decode, "-k", "3,x")
     t.usage("bench decode: more k than there is room for", *decode, "-k", ",".join(str(k) for k in range(1, 34)))
-    t.usage("bench decode: more rows than can be counted", *decode, "--method", "rows", "-k", "10000000", "--batch", "1000")
+    t.usage("bench decode: more rows than can be counted", *decode, "--method", "rows", "-k", "10000000", "--batch",
+            "1000")
     t.usage("bench decode: unknown method", *decode, "--method", "sbs,magic")
     r = t.usage("bench decode: a method without a number of rows", *decode, "--method", "reject")
     r.says("at most k rows", "bench decode: why reject is refused")
@@ -39,14 +40,15 @@ def test_bench_decode(t):
     r = t.run("bench", "decode", "-m", t.fig1, "--len", "100")
     r.exits(2, "bench decode: a model whose sequences are shorter")
     r.says("fixes where its sequences end; bench decode needs", "bench decode: why")
-    r = t.run("bench", "decode", "-m", t.arpa, "-k", "2,3", "--method", "sbs,beam,sample,diverse,resample", "--len", "4",
-              "--batch", "2", "--threads", "2", "--repeats", "2", "-T", "0.5").exits(0, "bench decode")
+    r = t.run("bench", "decode", "-m", t.arpa, "-k", "2,3", "--method", "sbs,beam,sample,diverse,resample",
+              "--len", "4", "--batch", "2", "--threads", "2", "--repeats", "2", "-T", "0.5").exits(0, "bench decode")
     r.prints("^small.arpa, arpa, vocabulary [0-9]+, opened in [0-9]+ ms$", "bench decode: what was measured")
     r.prints("^no source: the empty prefix; 4 tokens$", "bench decode: and how")
     measured = [line for line in r.lines if re.match("(sbs|beam|sample|diverse|resample) +[23] +2 ", line)]
     r.check(len(measured) == 10, "bench decode: a line for each method and k")
     r.prints("^peak memory [1-9]", "bench decode: memory")
-    r = t.run("bench", "decode", "-m", t.chain, "-k", "1", "--len", "3", "--threads", "2", "--batch", "3", "-f", "jsonl")
+    r = t.run("bench", "decode", "-m", t.chain, "-k", "1", "--len", "3", "--threads", "2", "--batch", "3", "-f",
+              "jsonl")
     r.exits(0, "bench decode: jsonl")
     r.prints(r'^\{"program":"sbeam","model":"chain.json","method":"sbs",.*"rows_per_step":6,.*"peak_mib":[0-9.]+\}$',
              "bench decode: a row per input and thread where k is 1")

@@ -108,7 +108,8 @@ def test_stop_strings_of_joined_pieces(t):
 
 
 def test_escapes_of_stop(t):
-    t.write("breaks.json", r'{"format":"sbeam-tree","tree":{"a\\nb":[0.5,{"c":[1,null]}],"c":[0.5,null]}}')  # tokens a\nb, c
+    # The tokens are c, and a, a backslash, n, b.
+    t.write("breaks.json", r'{"format":"sbeam-tree","tree":{"a\\nb":[0.5,{"c":[1,null]}],"c":[0.5,null]}}')
     given = ("draw", "-m", "breaks.json", "-k", "3", "--seed", "1", "-f", "jsonl")
     r = t.run(*given, "--stop", r"\n", "--stop", r"\t", "--stop", r"\\").exits(0, "--stop: escapes")
     r.prints(r'"stop":\["\\n","\\t","\\\\"\]', "--stop: the record has the real strings")

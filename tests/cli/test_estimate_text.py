@@ -82,7 +82,8 @@ def test_tables(t):
     r.prints("^stream 0  .*  truth 3.25000$", "estimate: text: the truth")
     given = ("-m", t.chain, "-k", "3", "--max-len", "9", "--method")
     mixed = draws + t.draw(*given, "beam") + t.draw(*given, "sample", "--seed", "5")
-    r = check_both(t, OF_TRUTH, "all estimators", mixed, "--f", "entropy", "--summary", "--curve", "3..4", "--truth", "3.25")
+    r = check_both(t, OF_TRUTH, "all estimators", mixed, "--f", "entropy", "--summary", "--curve", "3..4",
+                   "--truth", "3.25")
     r.prints("^beam-normalised  3 .* - .*", "estimate: text: a beam has no standard error")
     check_both(t, OF_DRAW, "all methods", mixed, "--f", "length")
 

@@ -67,9 +67,10 @@ def test_stop_strings(t):
     gguf = find_model(t)
     if gguf is None:
         return
-    r = t.run("draw", "-m", gguf, "--method", "beam", "-k", "1", "--stop", "park", "--stop", "xyz", "-f", "jsonl", PROMPT)
+    beam = ("draw", "-m", gguf, "--method", "beam", "-k", "1", "-f", "jsonl")
+    r = t.run(*beam, "--stop", "park", "--stop", "xyz", PROMPT)
     r.prints('"text":"' + STORY + '","tokens".*"end":"stop"', "gguf: text is cut before a stop string")
-    r = t.run("draw", "-m", gguf, "--method", "beam", "-k", "1", "--max-len", "200", "--stop", r"\n", "-f", "jsonl", PROMPT)
+    r = t.run(*beam, "--max-len", "200", "--stop", r"\n", PROMPT)
     r.prints(r'"stop":\["\\n"\]', "gguf: a newline as stop string")
     r = t.run("draw", "-m", gguf, "-k", "4", "--max-len", "200", "--stop", r"\n", "--seed", "1", "-f", "tsv", PROMPT)
     r.check(not any(r"\n" in row[13] for row in r.rows), "gguf: a newline ends the text")

@@ -27,7 +27,7 @@ def count_one(code, output):
 
 
 def count_lines(code, output):
-    """Lines "ok ...", "not ok ...", "skip ..." and "# skipped: ...". If there is a plan "1..N", it must be fulfilled."""
+    """Lines "ok ...", "not ok ...", "skip ..." and "# skipped: ...". A plan "1..N", if there is one, must be kept."""
     passed = len(re.findall("^ok ", output, re.M))
     failed = len(re.findall("^not ok ", output, re.M))
     reasons = ["skipped: " + reason for reason in re.findall("^(?:skip|# skipped:) (.*)", output, re.M)]

@@ -45,7 +45,8 @@ def check_text():
 
 def succeeds(*command, **environment):
     print("+", *command, flush=True)
-    return subprocess.run([str(word) for word in command], env={**os.environ, **environment}, check=False).returncode == 0
+    done = subprocess.run([str(word) for word in command], env={**os.environ, **environment}, check=False)
+    return done.returncode == 0
 
 
 def check_format():

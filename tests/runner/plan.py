@@ -67,7 +67,8 @@ def run_plan(check, tier):
     run_conversion(check)
     check.run(unit_tests("unit tests", "build", "quick" if tier == "quick" else None))
     check.run(command_line("command line", "build"))
-    outputs = Part("recorded outputs", ["tests/outputs", "check", "build/sbeam"], "build/check-outputs.log", count_lines)
+    outputs = Part("recorded outputs", ["tests/outputs", "check", "build/sbeam"], "build/check-outputs.log",
+                   count_lines)
     if tier == "quick":
         check.run(outputs, python_tests("python", "build", "--quick"))
         return
