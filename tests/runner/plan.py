@@ -52,6 +52,7 @@ def python_tests(name, folder, *arguments, env=None):
 def run_plan(check, tier):
     """Runs the parts of a tier: quick, plain or full."""
     os.environ["LC_ALL"] = "C.UTF-8"
+    os.environ.pop("SBEAM_TEST_SHARE", None)  # the tier decides the number of draws
     first = build("build", "build", "-Dtests=enabled", "-Dwerror=true")
     if not check.run(first):
         sys.stderr.write(read(first.log))
