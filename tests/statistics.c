@@ -4,12 +4,21 @@
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 size_t share_of(size_t n)
 {
-    const char *const share = getenv("SBEAM_TEST_SHARE");
-    return share == NULL ? n : (size_t)((double)n * atof(share));
+    const char *const text = getenv("SBEAM_TEST_SHARE");
+    if (text == NULL)
+        return n;
+    const double share = atof(text);
+    const size_t part = share > 0 && share <= 1 ? (size_t)((double)n * share) : 0;
+    if (part == 0) { /* a test of no draws would pass */
+        fprintf(stderr, "SBEAM_TEST_SHARE is '%s'; expected a number in (0, 1]\n", text);
+        abort();
+    }
+    return part;
 }
 
 /* Whether a Poisson variable of this mean hardly ever reaches `found`. A mean of 1e-15 is as good

@@ -39,8 +39,10 @@ struct mean_test test_mean(const double *x, size_t n, double expected);
 double gumbel_cdf(double x, const void *location);
 double uniform_cdf(double x, const void *unused);
 
-/* Returns the number of draws for a test that wants n: n, or a part of it if SBEAM_TEST_SHARE (a
- * number of at most 1) is set, as under sanitizers. */
+/* Returns the number of draws for a test that wants n: n, or the part of it that SBEAM_TEST_SHARE
+ * names, a number in (0, 1]. scripts/check sets 0.1 for sanitizers. Thresholds follow from the
+ * number of draws, so a part loses power and not validity. Ends the program if the share is not
+ * such a number or leaves no draw. */
 size_t share_of(size_t n);
 
 #endif

@@ -1,9 +1,9 @@
 /* Tests numbers as text: every double must read back bit for bit.
  *
- * sb_number_format writes ten million random doubles, half of them random bits and half log-uniform
- * with random mantissas, and strtod reads them. The value must also be that of %.17g, with at most
- * as many digits. Awkward numbers (powers of two and ten and their neighbours, half-way cases,
- * denormals) are tested one by one. */
+ * sb_number_format writes ten million random doubles (a share of them under sanitizers), half of
+ * them random bits and half log-uniform with random mantissas, and strtod reads them. The value
+ * must also be that of %.17g, with at most as many digits. Awkward numbers (powers of two and ten
+ * and their neighbours, half-way cases, denormals) are tested one by one. */
 #include "sbeam/format.h"
 
 #include <math.h>
@@ -16,6 +16,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "statistics.h"
 
 enum { N_RANDOM = 10000000 };
 
@@ -67,8 +69,9 @@ static void check_one(double x)
 static void test_random_bits(void **state)
 {
     (void)state;
+    const size_t n = share_of(N_RANDOM / 2);
     uint64_t seed = 317;
-    for (int i = 0; i < N_RANDOM / 2;) {
+    for (size_t i = 0; i < n;) {
         const uint64_t bits = next_bits(&seed);
         double x;
         memcpy(&x, &bits, sizeof(x));
@@ -82,8 +85,9 @@ static void test_random_bits(void **state)
 static void test_log_uniform(void **state)
 {
     (void)state;
+    const size_t n = share_of(N_RANDOM / 2);
     uint64_t seed = 20190613;
-    for (int i = 0; i < N_RANDOM / 2; i++) {
+    for (size_t i = 0; i < n; i++) {
         const double u = (double)(next_bits(&seed) >> 11) * 0x1p-53;
         const double x = exp((u - 0.3) * 40);
         check_one(next_bits(&seed) & 1 ? x : -x);
