@@ -182,7 +182,8 @@ def gguf(results):
         say('gguf: skipped; this build lacks llama.cpp (scripts/setup --with llama)')
         return
     say("gguf: tokens a second, k = 16, one thread, fastest of four rounds; the last column is the search's share")
-    say("of a step. llama.cpp without search: rows in sbeam's session, a program with the same cache, one with its defaults")
+    say("of a step. llama.cpp without search: rows in sbeam's session, a program with the same cache, one with its "
+        'defaults')
     say('{:<18} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>8}'.format(
         'model', 'sbs', 'rows', 'same', 'default', '/rows', '/same', '/dflt', 'search'))
     models = [(os.environ['SBEAM_GGUF'], 64, 5)] if os.environ.get('SBEAM_GGUF') else []

@@ -98,4 +98,5 @@ class Arguments(unittest.TestCase):
         messages = io.StringIO()
         with contextlib.redirect_stderr(messages), mock.patch.object(os, 'chdir', side_effect=AssertionError):
             self.assertEqual(bench.main(['search', 'serach']), 2)
-        self.assertEqual(messages.getvalue(), "bench: 'serach' is none of search, draws, arpa, gemm, decode, cache, gguf\n")
+        self.assertEqual(messages.getvalue(),
+                         "bench: 'serach' is none of search, draws, arpa, gemm, decode, cache, gguf\n")

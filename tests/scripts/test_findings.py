@@ -36,7 +36,8 @@ class Committed(unittest.TestCase):
     def test_diversity(self):
         findings = load('diversity', 'findings')
         points = self.table('diversity', 'diversity.csv')
-        self.check('diversity', 'findings-equal-diversity.csv', findings.EQUAL_DIVERSITY, findings.equal_diversity(points))
+        self.check('diversity', 'findings-equal-diversity.csv', findings.EQUAL_DIVERSITY,
+                   findings.equal_diversity(points))
         self.check('diversity', 'findings-best.csv', findings.BEST, findings.best(points))
         self.check('diversity', 'claims.csv', 'claim,held,cases', findings.claims(points))
         tatoeba = self.table('diversity', 'tatoeba.csv')

@@ -44,7 +44,8 @@ class Counting(unittest.TestCase):
         progress = self.start(stream)
         with mock.patch.dict(os.environ, COLUMNS='60'):
             progress.show_bar('diversity sbs-20')
-        self.assertEqual(stream.getvalue(), '\r\033[K' + '[############............]  50 %  about 2 min left  diversity sbs-20'[:59])
+        line = '[############............]  50 %  about 2 min left  diversity sbs-20'
+        self.assertEqual(stream.getvalue(), '\r\033[K' + line[:59])
         progress.clear()
         self.assertTrue(stream.getvalue().endswith('\r\033[K'))
 

@@ -8,8 +8,10 @@ from lib import EXPERIMENTS, report
 
 class Markdown(unittest.TestCase):
     def test_inline(self):
-        for text, expected in (('a < "b" & c', 'a &lt; &quot;b&quot; &amp; c'), ('`k` and **T**', '<code>k</code> and <b>T</b>'),
-                               ('(*only* here) 2*3*4', '(<em>only</em> here) 2*3*4'), ('see [this](x.md).', 'see this.')):
+        for text, expected in (('a < "b" & c', 'a &lt; &quot;b&quot; &amp; c'),
+                               ('`k` and **T**', '<code>k</code> and <b>T</b>'),
+                               ('(*only* here) 2*3*4', '(<em>only</em> here) 2*3*4'),
+                               ('see [this](x.md).', 'see this.')):
             with self.subTest(text):
                 self.assertEqual(report.inline(text), expected)
 
@@ -58,7 +60,8 @@ class Tables(unittest.TestCase):
 
 class Verdicts(unittest.TestCase):
     def test_words(self):
-        for held, cases, expected in ((0, 0, ('none', 'no case')), (3, 3, ('all', 'held')), (2, 3, ('most', 'held in part')),
-                                      (1, 2, ('few', 'mostly did not hold')), (0, 2, ('few', 'did not hold'))):
+        for held, cases, expected in ((0, 0, ('none', 'no case')), (3, 3, ('all', 'held')),
+                                      (2, 3, ('most', 'held in part')), (1, 2, ('few', 'mostly did not hold')),
+                                      (0, 2, ('few', 'did not hold'))):
             with self.subTest(held=held, cases=cases):
                 self.assertEqual(report.verdict(held, cases), expected)
