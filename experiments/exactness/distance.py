@@ -42,17 +42,26 @@ def total_variation(law, counts, n):
 def distances(law, sequences, marks):
     """Yields a row after each number of draws in `marks`: draws, the distance of sets and its expectation, and both
     for the first sequence. `sequences` are the ranks and texts of all draws, one draw after the other."""
-    first, sets = Counter(), Counter()
+    first, orders = Counter(), Counter()
     n_draws = 0
+    last_rank = str(law.k)
     for rank, text in sequences:
-        rank = int(rank)
-        if rank == 1:
-            drawn = set()
+        if rank == '1':
+            order = []
             first[text] += 1
-        drawn.add(text)
-        if rank == law.k:
-            sets[frozenset(drawn)] += 1
+        order.append(text)
+        if rank == last_rank:
+            orders[tuple(order)] += 1
             n_draws += 1
             if n_draws in marks:
-                numbers = total_variation(law.sets, sets, n_draws) + total_variation(law.first, first, n_draws)
+                numbers = (*total_variation(law.sets, sets_of(orders), n_draws),
+                           *total_variation(law.first, first, n_draws))
                 yield [n_draws, *(f'{x:.6g}' for x in numbers)]
+
+
+def sets_of(orders):
+    """Returns the number of draws of each set, from that of each order. There are few orders and many draws."""
+    sets = Counter()
+    for order, count in orders.items():
+        sets[frozenset(order)] += count
+    return sets

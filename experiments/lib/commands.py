@@ -1,11 +1,14 @@
 """Runs the command sbeam and reads what it prints. Every unit is made of this output."""
 import json
+import operator
 import os
 import re
 import subprocess
 import tempfile
 
 NUMBER = re.compile(r'[-+0-9.e]+')
+# Sentences may have bytes that are not UTF-8; they go to sbeam as they are.
+TEXT = {'encoding': 'utf-8', 'errors': 'surrogateescape'}
 
 
 class CommandFailed(Exception):
@@ -20,40 +23,38 @@ def n_processors():
     return len(os.sched_getaffinity(0))
 
 
+def file_of(lines):
+    """Returns an open file that holds the lines and is deleted when it is closed."""
+    file = tempfile.TemporaryFile('w+', newline='\n', **TEXT)
+    file.writelines(line + '\n' for line in lines)
+    file.seek(0)
+    return file
+
+
 def sbeam(*commands, lines=()):
     """Runs commands as a pipeline, each a list of arguments for sbeam, and yields the lines that the last one
     prints. The first one reads `lines`. Raises CommandFailed at the end if any of them failed."""
-    with tempfile.TemporaryFile() as given:
-        given.writelines(map(encode, lines))
-        given.seek(0)
-        source = given
-        running = []
-        try:
-            for command in commands:
-                running.append(subprocess.Popen(['sbeam', *map(str, command)], stdin=source, stdout=subprocess.PIPE))
-                source.close()
-                source = running[-1].stdout
-            for line in source:
-                yield decode(line)
-        except BaseException:
-            for process in running:
-                process.kill()
-            raise
-        finally:
+    running = []
+    source = file_of(lines)
+    try:
+        for command in commands:
+            arguments = ['sbeam', *map(str, command)]
+            running.append(subprocess.Popen(arguments, stdin=source, stdout=subprocess.PIPE, **TEXT))
             source.close()
-            statuses = [process.wait() for process in running]
+            source = running[-1].stdout
+        source.reconfigure(newline='\n')  # a carriage return does not end a line
+        for line in source:
+            yield line.rstrip('\n')
+    except BaseException:
+        for process in running:
+            process.kill()
+        raise
+    finally:
+        source.close()
+        statuses = [process.wait() for process in running]
     for status in reversed(statuses):
         if status != 0:
             raise CommandFailed(status)
-
-
-# Sentences may have bytes that are not UTF-8; they go to sbeam as they are.
-def encode(line):
-    return (line + '\n').encode('utf-8', 'surrogateescape')
-
-
-def decode(line):
-    return line.decode('utf-8', 'surrogateescape').rstrip('\n')
 
 
 def read_record(line):
@@ -79,10 +80,10 @@ def as_text(value, digits=None):
 
 
 def read_tsv(lines, *columns):
-    """Yields tuples of the values of these columns, as text, from the lines of `sbeam draw -f tsv`."""
+    """Yields the values of these columns, as a tuple of texts, from the lines of `sbeam draw -f tsv`. The values of a
+    single column are not in a tuple."""
     lines = iter(lines)
     names = next(lines).split('\t')
-    places = [names.index(column) for column in columns]
+    select = operator.itemgetter(*(names.index(column) for column in columns))
     for line in lines:
-        values = line.split('\t')
-        yield tuple(values[place] for place in places)
+        yield select(line.split('\t'))

@@ -69,7 +69,8 @@ def events(stream):
 def run_experiment(experiment, chosen, progress):
     """Computes an experiment and shows its progress; its messages follow at its end. Returns its exit status."""
     with tempfile.TemporaryFile() as messages:
-        running = subprocess.Popen(run_sh(experiment, chosen), stdout=subprocess.PIPE, stderr=messages, encoding='utf-8')
+        running = subprocess.Popen(run_sh(experiment, chosen), stdout=subprocess.PIPE, stderr=messages,
+                                   encoding='utf-8')
         current = experiment
         for line in events(running.stdout):
             if line is not None:

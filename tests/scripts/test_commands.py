@@ -57,3 +57,4 @@ class Fields(unittest.TestCase):
     def test_tsv_is_read_by_the_names_of_columns(self):
         lines = ['rank\tlog_p\ttext', '1\t-0.5\ta b', '2\t-1.25\t']
         self.assertEqual(list(commands.read_tsv(lines, 'text', 'rank')), [('a b', '1'), ('', '2')])
+        self.assertEqual(list(commands.read_tsv(lines, 'log_p')), ['-0.5', '-1.25'])
