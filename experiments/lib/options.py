@@ -50,7 +50,7 @@ def parse(arguments, takes_list=False):
             options.list_units = True
         elif word in ('--help', '-h'):
             options.help = True
-            return options
+            break
         elif word == '--out':
             if not words or not words[0]:
                 raise UsageError('--out needs a folder')

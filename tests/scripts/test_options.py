@@ -22,6 +22,11 @@ class Parsing(unittest.TestCase):
         self.assertTrue(chosen.french.is_absolute())
         self.assertEqual(options.parse(chosen.as_arguments()), chosen)
 
+    def test_help_ends_the_reading(self):
+        chosen = options.parse(['-h', '--wrong'])
+        chosen.make_absolute()
+        self.assertTrue(chosen.help)
+
     def test_wrong_arguments(self):
         for arguments, message in ((['--out'], '--out needs a folder'), (['--out', ''], '--out needs a folder'),
                                    (['--data', 'a'], '--data needs two files'), (['-x'], "unknown argument '-x'"),
