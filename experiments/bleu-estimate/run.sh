@@ -1,5 +1,3 @@
 #!/bin/bash
-# Computes Figure 3 of the paper: estimates of the expected sentence BLEU of three sentences.
-# experiments/units.sh describes the options.
-f=bleu
-. "$(dirname "$0")/../estimate_draws.sh"
+# Runs run.py, which says what it computes; ../lib/options.py describes the options.
+exec python3 "${0%.sh}.py" "$@"

@@ -1,0 +1,211 @@
+"""The parts of scripts/bench. Each prints what it measures and writes its CSV files; bench/README.md says what
+question each answers."""
+import csv
+import os
+import subprocess
+import tempfile
+from decimal import Decimal
+from pathlib import Path
+
+from results import number
+from timing import fastest, json_lines, read_json
+
+SBEAM = 'build/sbeam'
+SENTENCE = 'I was about to throw the box away when I heard something moving inside it.'
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def find_python(*modules):
+    """Returns the Python that has these modules, or '' if there is none."""
+    return subprocess.run(['scripts/find-python', *modules], stdout=subprocess.PIPE, encoding='utf-8').stdout.strip()
+
+
+# --- search ---
+
+def search(results):
+    say('search: milliseconds a step, smallest of interleaved repeats')
+    say('{:>5} {:>7} {:>4} {:>9} {:>9} {:>9} {:>11} {:>8} {:>9}'.format(
+        'k', 'vocab', 'T', 'sbs', 'beam', 'logsumexp', 'algorithm 1', 'sbs/lse', 'alg1/sbs'))
+    records = []
+    for record in json_lines([SBEAM, 'bench', 'search', '-f', 'jsonl']):
+        records.append(record)
+        say('{k:5d} {vocab:7d} {temperature:4} {sbs_ms:9.3f} {beam_ms:9.3f} {logsumexp_ms:9.3f} {algorithm1_ms:11.2f} '
+            '{sbs_over_logsumexp:8.2f} {algorithm1_over_sbs:9.1f}'.format(**record))
+    results.write('search.csv', records[0], [results.row(*record.values()) for record in records])
+
+
+def draws(results):
+    n = 1000000
+    best, = fastest([SBEAM, 'draw', '-m', 'models/fig1.json', '-k', 3, '--draws', n, '--seed', 1, '-f', 'jsonl'])
+    rate = number(n / best, '.0f')
+    say(f'draws: {rate} a second (models/fig1.json, k = 3, JSON lines, one thread)')
+    results.write('draws.csv', ['model', 'k', 'draws', 'seconds', 'draws_per_second'],
+                  [results.row('fig1.json', 3, n, number(best, '.6g'), rate)])
+
+
+def arpa(results):
+    model = os.environ.get('SBEAM_ARPA')
+    if not model:
+        say('arpa: skipped; name a word model: SBEAM_ARPA=model.arpa.gz scripts/bench')
+        return
+    n = 20
+    draw = [SBEAM, 'draw', '-m', model, '-k', 20, '--max-len', 20, '--min-len', 20, '--draws', n, '--seed', 1,
+            '-f', 'jsonl']
+    rows = sum(record['model_rows'] for record in json_lines(draw))
+    # `info` only loads the model; the time of search is that of the draws minus that of `info`.
+    load, = fastest([SBEAM, 'info', '-m', model])
+    both, = fastest(draw)
+    load_s, each, rate = number(load, '.3f'), number((both - load) / n, '.4f'), number(rows / (both - load), '.0f')
+    results.write('arpa.csv', ['model', 'load_s', 'k', 'words', 'draws', 'rows', 'seconds_per_draw', 'rows_per_second'],
+                  [results.row(Path(model).name, load_s, 20, 20, n, rows, each, rate)])
+    say(f'arpa: loads in {load_s} s; k = 20 continuations of 20 words in {each} s; {rate} rows a second')
+
+
+def gemm(results):
+    say('gemm: billions of operations a second, largest of interleaved repeats; one thread')
+    measured = subprocess.run(['build/tests/bench_gemm'], stdout=subprocess.PIPE, encoding='utf-8',
+                              env={**os.environ, 'OPENBLAS_NUM_THREADS': '1'})
+    if measured.returncode != 0:
+        return  # it printed the reason
+    header, *rows = csv.reader(measured.stdout.splitlines())
+    for row in [header, *rows]:
+        say('{:>5} {:>8} {:>7} {:>14} {:>16} {:>21}'.format(*row))
+    results.write('gemm.csv', header, [results.row(*map(Decimal, row)) for row in rows])
+
+
+# --- decoding with translation models, compared with PyTorch ---
+
+DECODE_CASES = ((1, '5,20,80,320', '5,20', 5), (16, '20', '20', 2))  # batch, k, k of PyTorch, repeats
+# Without these settings PyTorch returns its buffers to the system after each step and gets them again, cleared. They
+# make it up to three times as fast if rows are long.
+KEEP_BUFFERS = {'MALLOC_MMAP_THRESHOLD_': '8589934592', 'MALLOC_TRIM_THRESHOLD_': '8589934592',
+                'MALLOC_TOP_PAD_': '268435456'}
+
+
+def decode_records(vocab, python, with_torch):
+    """Yields the records of sbeam and of PyTorch, in turn."""
+    model = Path(f'build/bench-{vocab}.safetensors')
+    if not model.exists() or model.stat().st_size == 0:
+        subprocess.run([python, 'bench/random_fconv.py', model, '--vocab', str(vocab)], check=True)
+    for batch, ks, peer_ks, repeats in DECODE_CASES:
+        common = ['--batch', batch, '--method', 'sbs,beam', '--repeats', repeats]
+        yield from json_lines([SBEAM, 'bench', 'decode', '-m', model, '-k', ks, *common, '-f', 'jsonl'])
+        if with_torch:
+            yield from json_lines([python, 'bench/torch_decode.py', model, '-k', peer_ks, *common],
+                                  env={**os.environ, **KEEP_BUFFERS})
+
+
+def decode(results):
+    torch = ''
+    python = find_python('numpy', 'torch')
+    if python:
+        torch = subprocess.run([python, '-c', 'import torch; print(torch.__version__)'], stdout=subprocess.PIPE,
+                               encoding='utf-8', check=True).stdout.strip()
+    else:
+        say('decode: without PyTorch, which scripts/setup --with torch installs')
+        python = find_python('numpy')
+        if not python:
+            say('decode: skipped; there is no Python with NumPy')
+            return
+    say('decode: milliseconds a step of 5 + 5 layers of width 256, smallest of the repeats; one thread')
+    say('{:<8} {:<6} {:>7} {:>5} {:>5} {:>9} {:>9} {:>9} {:>9}'.format(
+        'program', 'method', 'vocab', 'batch', 'k', 'step', 'model', 'search', 'tokens/s'))
+    for vocab in 8000, 32000:
+        rows = []
+        for record in decode_records(vocab, python, bool(torch)):
+            say('{program:<8} {method:<6} {vocab:7d} {batch:5d} {k:5d} {step_ms:9.2f} {model_ms:9.2f} {search_ms:9.2f} '
+                '{tokens_per_second:9.0f}'.format(**record))
+            is_peer = record['program'] == 'torch'
+            rows.append(results.peer_row(f'torch {torch}', *record.values()) if is_peer
+                        else results.row(*record.values()))
+        results.write(f'decode-{vocab}.csv', record, rows)
+
+
+# --- repeated draws with a cache ---
+
+def share_kept(stats):
+    """Returns the share of rows that came from the cache, by the numbers of --cache-stats."""
+    return 1 - stats['evaluated'] / stats['rows']
+
+
+def cache(results):
+    say('cache: 30 draws of k = 50 of one sentence, the shipped model, one thread; seconds, fastest of three')
+    form = '{:>5} {:>8} {:>8} {:>6} {:>8}'
+    say(form.format('T', 'without', 'with', 'ratio', 'kept'))
+    rows = []
+    for temperature in '0.05', '0.1', '0.2', '0.5', '1':
+        draw = [SBEAM, 'draw', '-k', 50, '--draws', 30, '-T', temperature, '--seed', 1, '-f', 'jsonl', SENTENCE]
+        with tempfile.NamedTemporaryFile('r', encoding='utf-8') as stats:
+            plain, cached = fastest(draw, [*draw, '--cache', 512, '--cache-stats', stats.name])
+            kept = share_kept(read_json(stats.read()))
+        numbers = number(plain, '.3f'), number(cached, '.3f'), number(plain / cached, '.2f'), number(kept, '.3f')
+        rows.append(results.row(Decimal(temperature), 50, 30, *numbers))
+        say(form.format(temperature, *numbers[:3], f'{100 * kept:.1f} %'))
+    results.write('cache.csv', ['temperature', 'k', 'draws', 'seconds_without', 'seconds_with', 'ratio', 'rows_kept'],
+                  rows)
+
+
+# --- decoding with GGUF models, compared with llama.cpp by itself ---
+
+GGUF_COLUMNS = ['model', 'k', 'len', 'sbs', 'rows', 'llama_same', 'llama_default', 'sbs_over_rows', 'sbs_over_same',
+                'sbs_over_default', 'search_share']
+GGUF_K = 16
+N_ROUNDS = 4
+
+
+def gguf_round(model, length, repeats):
+    """Returns the records of one round, in which the programs take turns; each counts its fastest repeat. SBS and the
+    bare rows are interleaved in one process."""
+    common = ['-k', GGUF_K, '--len', length, '--repeats', repeats]
+    ours = json_lines([SBEAM, 'bench', 'decode', '-m', model, '--method', 'sbs,rows', *common, '-f', 'jsonl'])
+    records = {record['method']: record for record in ours}
+    records['same'], = json_lines(['build/tests/bench_llama', model, *common, '--f32'])
+    records['default'], = json_lines(['build/tests/bench_llama', model, *common])
+    return records
+
+
+def gguf_numbers(rounds):
+    """Returns the tokens per second of the fastest round of each program, their ratios and the share of search."""
+    fastest_round = {name: max((records[name] for records in rounds), key=lambda record: record['tokens_per_second'])
+                     for name in ('sbs', 'rows', 'same', 'default')}
+    sbs, *others = (float(record['tokens_per_second']) for record in fastest_round.values())
+    share = fastest_round['sbs']['search_ms'] / fastest_round['sbs']['step_ms']
+    return [*(number(rate, '.1f') for rate in (sbs, *others)), *(number(sbs / rate, '.3f') for rate in others),
+            number(share, '.4f')]
+
+
+def gguf(results):
+    if not os.access('build/tests/bench_llama', os.X_OK):
+        say('gguf: skipped; this build lacks llama.cpp (scripts/setup --with llama)')
+        return
+    say("gguf: tokens a second, k = 16, one thread, fastest of four rounds; the last column is the search's share")
+    say("of a step. llama.cpp without search: rows in sbeam's session, a program with the same cache, one with its "
+        'defaults')
+    say('{:<18} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>8}'.format(
+        'model', 'sbs', 'rows', 'same', 'default', '/rows', '/same', '/dflt', 'search'))
+    models = [(os.environ['SBEAM_GGUF'], 64, 5)] if os.environ.get('SBEAM_GGUF') else []
+    python = find_python('numpy')
+    if python:
+        models.append((random_gguf(python), 32, 2))
+    rows = []
+    for model, length, repeats in models:
+        name = Path(model).name
+        numbers = gguf_numbers([gguf_round(model, length, repeats) for _ in range(N_ROUNDS)])
+        rows.append(results.row(name, GGUF_K, length, *numbers))
+        say('{:<18} {:7.0f} {:7.0f} {:7.0f} {:7.0f} {:7.2f} {:7.2f} {:7.2f} {:6.1f} %'.format(
+            name, *numbers[:-1], 100 * numbers[-1]))
+    results.write('gguf.csv', GGUF_COLUMNS, rows)
+
+
+def random_gguf(python):
+    """Returns the path of a model of random weights, which is made the first time."""
+    model = Path('build/bench-random.gguf')
+    if not model.exists() or model.stat().st_size == 0:
+        subprocess.run([python, 'bench/random_gguf.py', model], stdout=subprocess.DEVNULL, check=True)
+    return str(model)
+
+
+PARTS = {part.__name__: part for part in (search, draws, arpa, gemm, decode, cache, gguf)}
