@@ -64,6 +64,7 @@ def run_plan(check, tier):
                   inspect("checks can fail", "refusals")]
     parts.append(Part("this runner", [sys.executable, "-m", "unittest", "discover", "-s", "tests/runner"],
                       "build/check-runner.log", count_unittest, {"PYTHONDONTWRITEBYTECODE": "1"}))
+    parts.append(Part("experiments, bench", ["tests/scripts/run"], "build/check-scripts.log", count_summary))
     check.run(*parts)
     run_conversion(check)
     check.run(unit_tests("unit tests", "build", "quick" if tier == "quick" else None))
