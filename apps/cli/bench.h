@@ -15,7 +15,8 @@ double bench_now(void);
 /* Sorts n >= 1 values and returns their median. */
 double bench_median(double *values, int32_t n);
 
-/* Returns memory for n items, filled with zeros. The caller frees it. */
+/* Returns memory for n items, filled with zeros; the caller frees it. Never returns NULL: the
+ * program ends if memory is short. */
 void *bench_zeroed(size_t n, size_t size);
 
 /* Returns the largest memory of the process so far, in MiB. */

@@ -181,6 +181,7 @@ static int parse_own(bench_plan *plan, int i, const char *value)
         uint64_t max;
         int32_t *number;
     } const numbers[N_OPTIONS] = {
+        /* BENCH_BATCH has no entry: the parser itself sets settings of the library. */
         [BENCH_SOURCE_LEN] = {"--source-len", 1000000, &plan->source_len},
         [BENCH_LEN] = {"--len", 1000000, &plan->len},
         [BENCH_REPEATS] = {"--repeats", 1000, &plan->repeats},

@@ -69,6 +69,7 @@ static const option_spec draw_spec = {
 
 enum { FORMAT_TEXT, FORMAT_JSONL, FORMAT_TSV };
 
+/* In the order of the formats above. */
 static const draw_write_fn writers[] = {draw_write_text, draw_write_jsonl, draw_write_tsv};
 
 /* The command's own options. */

@@ -36,23 +36,23 @@ static const option_spec eval_spec = {
 };
 
 /* The command line. */
-typedef struct eval_words {
+typedef struct eval_command {
     const char **refs; /* (n_refs) */
     size_t n_refs;
     eval_options options;
-} eval_words;
+} eval_command;
 
 /* Reads and checks the command line. Returns the exit code, or -1 to continue. */
-static int parse(options *parsed, eval_words *words)
+static int parse(options *parsed, eval_command *command)
 {
     int i;
     sb_error err;
-    eval_options *const eval = &words->options;
+    eval_options *const eval = &command->options;
     while ((i = options_next(parsed)) >= 0) {
         if (i == EVAL_HYP) {
             eval->hypotheses = parsed->value;
         } else if (i == EVAL_REF) {
-            words->refs[words->n_refs++] = parsed->value;
+            command->refs[command->n_refs++] = parsed->value;
         } else {
             eval->is_sentence = true;
         }
@@ -63,15 +63,16 @@ static int parse(options *parsed, eval_words *words)
         return parsed->exit_code;
     if (parsed->n_args > 0)
         return cli_usage("eval", "unexpected argument '%s'", parsed->argv[1]);
-    if (eval->hypotheses != NULL && words->n_refs == 0)
+    if (eval->hypotheses != NULL && command->n_refs == 0)
         return cli_usage("eval", "--hyp needs references: --ref FILE");
     if (eval->hypotheses == NULL && eval->is_sentence)
         return cli_usage("eval", "--sentence needs --hyp: draws are always scored by sentence");
     int n_readers = eval->hypotheses == NULL || strcmp(eval->hypotheses, "-") == 0;
-    for (size_t r = 0; r < words->n_refs; r++)
-        n_readers += strcmp(words->refs[r], "-") == 0;
+    for (size_t r = 0; r < command->n_refs; r++)
+        n_readers += strcmp(command->refs[r], "-") == 0;
     if (n_readers > 1)
         return cli_usage("eval", "standard input can be read only once: give --ref a file");
+    /* Without references no other check would refuse a smooth-value that is too large. */
     if (sb_bleu_config_check(&eval->bleu, &err) != SB_OK)
         return cli_error("eval", &err);
     eval->is_text = parsed->format == FORMAT_TEXT ||
@@ -82,26 +83,26 @@ static int parse(options *parsed, eval_words *words)
 int cmd_eval(int argc, char **argv)
 {
     options parsed;
-    eval_words words = {.refs = cli_realloc(NULL, (size_t)argc, sizeof(*words.refs))};
+    eval_command command = {.refs = cli_realloc(NULL, (size_t)argc, sizeof(*command.refs))};
     reference_set *references = NULL;
     sb_error err;
     options_open(&parsed, &eval_spec, argc, argv);
     parsed.format = FORMAT_DEFAULT;
-    int code = parse(&parsed, &words);
+    int code = parse(&parsed, &command);
     if (code >= 0)
         goto end;
-    words.options.n_files = words.n_refs;
-    if (words.n_refs > 0 &&
-        reference_set_open(&references, words.refs, words.n_refs, &err) != SB_OK) {
+    command.options.n_references = command.n_refs;
+    if (command.n_refs > 0 &&
+        reference_set_open(&references, command.refs, command.n_refs, &err) != SB_OK) {
         code = cli_failure("eval", "%s", err.message);
         goto end;
     }
-    words.options.references = references;
-    code =
-        words.options.hypotheses != NULL ? eval_text(&words.options) : eval_draws(&words.options);
+    command.options.references = references;
+    code = command.options.hypotheses != NULL ? eval_text(&command.options)
+                                              : eval_draws(&command.options);
 
 end:
     reference_set_close(references);
-    free(words.refs);
+    free(command.refs);
     return code;
 }

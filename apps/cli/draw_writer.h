@@ -20,7 +20,8 @@ typedef struct draw_writer {
     sb_record_writer *records; /* owned; NULL if the format is not jsonl */
 } draw_writer;
 
-/* A function that adds one record to writer->out. */
+/* A function that adds one record to writer->out and counts it in n_records. draw_lines.c and
+ * draw_text.c define them. */
 typedef sb_status (*draw_write_fn)(draw_writer *writer, const sb_input *input,
                                    const sb_result *result, sb_error *err);
 

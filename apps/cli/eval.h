@@ -13,7 +13,7 @@
 typedef struct eval_options {
     const char *hypotheses;          /* a path; NULL: draws are read from standard input */
     const reference_set *references; /* NULL: no --ref was given */
-    size_t n_files;                  /* number of reference files */
+    size_t n_references;             /* files of references */
     sb_bleu_config bleu;
     bool is_sentence, is_text;
 } eval_options;

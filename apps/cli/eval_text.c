@@ -61,7 +61,7 @@ static sb_status score_line(text_work *work, sb_error *err)
 
 static bool has_references(const text_work *work, uint64_t segment)
 {
-    for (size_t i = 0; i < work->options->n_files; i++)
+    for (size_t i = 0; i < work->options->n_references; i++)
         if (segment >= reference_set_lines(work->options->references, i))
             return false;
     return true;
@@ -78,7 +78,7 @@ static int score_lines(text_work *work)
     }
     if (more < 0)
         return cli_error("eval", &err);
-    for (size_t i = 0; i < work->options->n_files; i++) {
+    for (size_t i = 0; i < work->options->n_references; i++) {
         const uint64_t n = reference_set_lines(work->options->references, i);
         if (n != work->reader.number)
             return cli_failure("eval", "%s has %" PRIu64 " lines, but %s has %" PRIu64,

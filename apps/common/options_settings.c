@@ -136,7 +136,7 @@ bool options_apply_setting(options *parsed, int place)
     if (table->set(parsed, setting->name, value, &err) == SB_OK)
         return true;
     char advice[96] = "";
-    if (setting->type == SB_OPTION_CHOICE)
+    if (setting->type == SB_OPTION_CHOICE) /* its metavar lists the choices: "stay|leave" */
         suggest_advice(value, setting->metavar, advice, sizeof(advice));
     parsed->exit_code = cli_usage(parsed->spec->command, "%s%s", err.message, advice);
     return false;

@@ -22,6 +22,7 @@ void output_free(output *out);
 /* Makes room for n more bytes and returns where they begin. The caller writes them and adds their
  * number to `size`. */
 char *output_reserve(output *out, size_t n);
+/* These append what their name says. */
 void output_bytes(output *out, const char *bytes, size_t n);
 void output_text(output *out, const char *text);
 void output_char(output *out, char c);

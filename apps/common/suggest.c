@@ -45,7 +45,7 @@ size_t suggest_distance(const char *a, const char *b)
 void suggest_offer(suggestion *s, const char *candidate)
 {
     const size_t length = strlen(s->word);
-    const size_t most = length < 6 ? 1 : length / 3;
+    const size_t most = length < 3 ? 1 : length / 3;
     size_t distance = suggest_distance(s->word, candidate);
     /* One edit is too much for a word of one or two letters. */
     bool is_close = length > 2 && distance <= most;

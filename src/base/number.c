@@ -181,17 +181,17 @@ static size_t format_quickly(char *text, double x)
     }
     /* Half a unit of the mantissa, in units of y. Below a power of two the neighbour is twice as
      * near. */
-    const int64_t gap = (int64_t)(powers_of_5[16 - e].value >> (fraction == 0 ? 55 : 54));
+    const int64_t half_gap = (int64_t)(powers_of_5[16 - e].value >> (fraction == 0 ? 55 : 54));
     int64_t n = (int64_t)((y + (UINT64_C(1) << (f - 1))) >> f);
     for (int64_t unit = 100; unit > 1; unit /= 10) {
         const int64_t rounded = (n + unit / 2) / unit * unit;
         const int64_t difference = (int64_t)(((uint64_t)rounded << f) - y);
         const int64_t distance = difference < 0 ? -difference : difference;
-        if (distance + 1 < gap) {
+        if (distance + 1 < half_gap) {
             n = rounded;
             break;
         }
-        if (distance <= gap + 2)
+        if (distance <= half_gap + 2)
             return 0;
     }
     if (n >= TEN_TO_17) { /* 9.99..95 rounded up to 10 */

@@ -49,8 +49,8 @@ static int32_t take_best(const struct row *row, int32_t *ids, int32_t n, int32_t
     return taken;
 }
 
-/* Applies top-k, top-p and min-p. The likeliest member always stays. Returns false if no member is
- * left. */
+/* Applies top-k, top-p and min-p. The likeliest member always stays; returns false if the row had
+ * no member before. */
 static bool keep_likeliest(sb_decoder *decoder, struct row *row)
 {
     const sb_config *const config = &decoder->config;

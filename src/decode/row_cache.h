@@ -47,7 +47,8 @@ void row_cache_wait(struct row_cache *cache, size_t n, struct claim *claims);
 /* Releases the claims: their data must not be used any more. */
 void row_cache_release(struct row_cache *cache, size_t n, const struct claim *claims);
 
-/* Returns the number of bytes in use, with headers and buckets. */
+/* Returns the number of bytes in use, with headers and buckets. Takes no lock: call it when no
+ * thread uses the cache. */
 size_t row_cache_used(const struct row_cache *cache);
 
 #endif
