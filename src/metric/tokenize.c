@@ -14,8 +14,8 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
 
 #define TOKENIZE_NAME(id, name) [SB_TOKENIZER_##id] = name,
 

@@ -7,8 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "model/gguf.h"
-#include "text/utf8.h"
 #include "text/words.h"
 
 /* Longer than any context, but short enough that numbers of bytes and tokens fit an int32_t. */

@@ -10,8 +10,8 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "model/safetensors.h"
-#include "text/utf8.h"
 #include "text/words.h"
 
 static const model_backend *const backends[] = {

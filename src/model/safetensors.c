@@ -23,8 +23,8 @@
 #include "base/alloc.h"
 #include "base/mapping.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "text/json.h"
-#include "text/utf8.h"
 
 enum {
     SIZE_BYTES = 8,
