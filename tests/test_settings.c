@@ -257,6 +257,9 @@ static void settings_as_text(void **state)
     assert_string_equal(text, "explicit");
     assert_int_equal(sb_config_get(&config, "temperature", text, sizeof text, &err), SB_OK);
     assert_string_equal(text, "0.1");
+    config.strength = 1e-7; /* records have this form, with two digits in the exponent */
+    assert_int_equal(sb_config_get(&config, "strength", text, sizeof text, &err), SB_OK);
+    assert_string_equal(text, "1e-07");
     memset(text, 'x', sizeof text);
     assert_int_equal(sb_config_get(&config, "method", text, 4, &err), SB_OK);
     assert_string_equal(text, "exp");
