@@ -103,6 +103,8 @@ static void properties_of_methods(void **state)
     assert_int_equal(sb_method_get_info(SB_METHOD_SAMPLE)->law, SB_LAW_INDEPENDENT);
     assert_int_equal(sb_method_get_info(SB_METHOD_DIVERSE)->law, SB_LAW_DETERMINISTIC);
     assert_true(sb_method_get_info(SB_METHOD_REJECT)->counts_samples);
+    assert_true(sb_method_get_info(SB_METHOD_REJECT)->has_rounds);
+    assert_false(sb_method_get_info(SB_METHOD_SAMPLE)->has_rounds);
     for (int m = 0; sb_method_name((sb_method)m) != NULL; m++) {
         const sb_method_info *const info = sb_method_get_info((sb_method)m);
         if (info->has_g) /* G and its threshold are those of a sample without replacement */
