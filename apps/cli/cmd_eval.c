@@ -82,7 +82,7 @@ static int parse(options *parsed, eval_words *words)
 int cmd_eval(int argc, char **argv)
 {
     options parsed;
-    eval_words words = {.refs = cli_realloc(NULL, (size_t)argc, sizeof(*words.refs))};
+    eval_words words = {.refs = cli_realloc(NULL, (size_t)argc, sizeof *words.refs)};
     reference_set *references = NULL;
     sb_error err;
     options_open(&parsed, &eval_spec, argc, argv);

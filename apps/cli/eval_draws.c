@@ -59,7 +59,7 @@ static size_t find_setting(draws_work *work, const sb_record *record)
     if (work->n_settings == work->settings_capacity) {
         work->settings_capacity = 2 * work->settings_capacity + 16;
         work->settings =
-            cli_realloc(work->settings, work->settings_capacity, sizeof(*work->settings));
+            cli_realloc(work->settings, work->settings_capacity, sizeof *work->settings);
     }
     work->settings[work->n_settings] = (eval_setting){.method = record->method,
                                                       .k = record->k,
@@ -85,9 +85,9 @@ static void grow_cells(draws_work *work)
 {
     work->n_slots = work->n_slots > 0 ? 2 * work->n_slots : 1024;
     work->cells_capacity = work->n_slots / 2;
-    work->cells = cli_realloc(work->cells, work->cells_capacity, sizeof(*work->cells));
-    work->slots = cli_realloc(work->slots, work->n_slots, sizeof(*work->slots));
-    memset(work->slots, 0, work->n_slots * sizeof(*work->slots));
+    work->cells = cli_realloc(work->cells, work->cells_capacity, sizeof *work->cells);
+    work->slots = cli_realloc(work->slots, work->n_slots, sizeof *work->slots);
+    memset(work->slots, 0, work->n_slots * sizeof *work->slots);
     for (size_t i = 0; i < work->n_cells; i++)
         work->slots[find_slot(work, work->cells[i].setting, work->cells[i].stream)] = i + 1;
 }
@@ -153,7 +153,7 @@ static sb_status take_texts(draws_work *work, const sb_record *record, sb_error 
     if (n == 0)
         return sb_error_set(err, SB_ERR_INPUT, "the draw has no sequences");
     if (n > work->texts_capacity) {
-        work->texts = cli_realloc(work->texts, n, sizeof(*work->texts));
+        work->texts = cli_realloc(work->texts, n, sizeof *work->texts);
         work->texts_capacity = n;
     }
     for (size_t i = 0; i < n; i++) {
@@ -178,7 +178,7 @@ static sb_status add_draw(draws_work *work, const sb_record *record, sb_error *e
             sb_diversity_compute(work->options->bleu.tokenizer, work->texts, n, &diversity, err);
     if (status != SB_OK)
         return status;
-    memcpy(values + EVAL_D1, diversity.d, sizeof(diversity.d));
+    memcpy(values + EVAL_D1, diversity.d, sizeof diversity.d);
     values[EVAL_DIVERSITY] = diversity.mean;
     eval_cell *const cell = find_cell(work, find_setting(work, record), record->stream);
     for (int v = 0; v < EVAL_VALUES; v++) {
@@ -213,8 +213,8 @@ static int read_draws(draws_work *work)
  * left out. */
 static void average(draws_work *work)
 {
-    uint64_t(*const counts)[EVAL_VALUES] = cli_realloc(NULL, work->n_settings, sizeof(*counts));
-    memset(counts, 0, work->n_settings * sizeof(*counts));
+    uint64_t(*const counts)[EVAL_VALUES] = cli_realloc(NULL, work->n_settings, sizeof *counts);
+    memset(counts, 0, work->n_settings * sizeof *counts);
     for (size_t i = 0; i < work->n_cells; i++) {
         const eval_cell *const cell = &work->cells[i];
         eval_setting *const setting = &work->settings[cell->setting];
@@ -239,8 +239,8 @@ int eval_draws(const eval_options *options)
     sb_error err;
     if (line_reader_open(&work.reader, NULL, &err) != SB_OK)
         return cli_failure("eval", "%s", err.message);
-    work.cache = cli_realloc(NULL, CACHE_SIZE, sizeof(*work.cache));
-    memset(work.cache, 0, CACHE_SIZE * sizeof(*work.cache));
+    work.cache = cli_realloc(NULL, CACHE_SIZE, sizeof *work.cache);
+    memset(work.cache, 0, CACHE_SIZE * sizeof *work.cache);
     int code = read_draws(&work);
     if (code == EXIT_FINE) {
         average(&work);

@@ -16,7 +16,7 @@ static void say(const char *command, const char *format, va_list args)
 {
     char message[sizeof(((sb_error *)0)->message)];
     sb_error clean; /* sb_error_set replaces control characters, which may come from a file */
-    vsnprintf(message, sizeof(message), format, args);
+    vsnprintf(message, sizeof message, format, args);
     sb_error_set(&clean, SB_OK, "%s", message);
     if (command != NULL)
         fprintf(stderr, "sbeam %s: %s\n", command, clean.message);
@@ -93,7 +93,7 @@ int cli_random_seed(const char *command, uint64_t *seed)
 {
     uint64_t bits;
     FILE *const file = fopen("/dev/urandom", "rb");
-    const size_t n = file != NULL ? fread(&bits, sizeof(bits), 1, file) : 0;
+    const size_t n = file != NULL ? fread(&bits, sizeof bits, 1, file) : 0;
     if (file != NULL)
         fclose(file);
     if (n != 1)

@@ -135,7 +135,7 @@ static uint64_t multiply_high(uint64_t a, uint64_t b)
 static size_t format_quickly(char *text, double x)
 {
     uint64_t bits;
-    memcpy(&bits, &x, sizeof(bits));
+    memcpy(&bits, &x, sizeof bits);
     const uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
     const uint64_t mantissa = (fraction | UINT64_C(1) << 52) << 11;
     const int binary = (int)(bits >> 52) - 1023; /* 2^binary <= x < 2^(binary + 1) */
