@@ -27,11 +27,11 @@ static const double power_of_ten[FAST_EXPONENT + 1] = {
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 /* The parts of a number: (-)digits * 10^exponent. */
-typedef struct parts {
+struct parts {
     const char *start, *end; /* the digits, with at most one point among them */
     bool negative;
     int64_t exponent; /* as written, or at least huge_exponent in magnitude */
-} parts;
+};
 
 static bool is_digit(char c)
 {
@@ -57,7 +57,7 @@ static bool read_exponent(const char *p, const char *end, int64_t *exponent)
 }
 
 /* Reads any number, by strtod. */
-static bool parse_slowly(const parts *number, double *value)
+static bool parse_slowly(const struct parts *number, double *value)
 {
     char copy[KEPT_DIGITS + 32];
     size_t n = 0;
@@ -94,7 +94,7 @@ static bool parse_slowly(const parts *number, double *value)
 bool decimal_parse(const char *text, size_t size, double *value)
 {
     const char *p = text, *const end = text + size;
-    parts number = {.negative = size > 0 && *p == '-'};
+    struct parts number = {.negative = size > 0 && *p == '-'};
     if (size > 0 && (*p == '-' || *p == '+'))
         p++;
     number.start = p;
