@@ -166,10 +166,7 @@ static int read_lines(shuf_work *work, sb_topk *topk)
             return code;
         if (topk == NULL) {
             const size_t at = (size_t)(work->reader.number - 1);
-            if (at == capacity) {
-                capacity = capacity < 1024 ? 1024 : 2 * capacity;
-                work->log_weights = cli_realloc(work->log_weights, capacity, sizeof(double));
-            }
+            cli_reserve(&work->log_weights, &capacity, at + 1, sizeof *work->log_weights);
             work->log_weights[at] = log_weight;
             keep_line(work, at);
             continue;

@@ -15,10 +15,7 @@ void estimate_summary_close(estimate_summary *summary)
 
 void estimate_summary_add(estimate_summary *summary, const estimate_row *row)
 {
-    if (summary->n_rows == summary->capacity) {
-        summary->capacity = summary->capacity < 512 ? 1024 : 2 * summary->capacity;
-        summary->rows = cli_realloc(summary->rows, summary->capacity, sizeof *summary->rows);
-    }
+    cli_reserve(&summary->rows, &summary->capacity, summary->n_rows + 1, sizeof *summary->rows);
     summary->rows[summary->n_rows++] = *row;
 }
 
@@ -132,10 +129,7 @@ sb_status estimate_summary_reduce(estimate_summary *summary, estimate_truth *tru
         const estimate_row *const rows = &summary->rows[i];
         for (n = 1; i + n < n_rows && compare_groups(rows, rows + n) == 0; n++)
             ;
-        if (summary->n_groups == capacity) {
-            capacity = 2 * capacity + 16;
-            summary->groups = cli_realloc(summary->groups, capacity, sizeof *summary->groups);
-        }
+        cli_reserve(&summary->groups, &capacity, summary->n_groups + 1, sizeof *summary->groups);
         const double exact = estimate_truth_get(truth, rows->stream, rows->temperature);
         summary->groups[summary->n_groups++] = reduce(rows, n, exact, values);
     }

@@ -195,10 +195,7 @@ sb_status estimate_truth_learn(estimate_truth *truth, const sb_record *record,
         output_free(&made.key);
         return status;
     }
-    if (truth->n_entries == truth->capacity) {
-        truth->capacity = truth->capacity < 8 ? 16 : 2 * truth->capacity;
-        truth->entries = cli_realloc(truth->entries, truth->capacity, sizeof *truth->entries);
-    }
+    cli_reserve(&truth->entries, &truth->capacity, truth->n_entries + 1, sizeof *truth->entries);
     truth->last = truth->n_entries;
     truth->entries[truth->n_entries++] = made;
     return SB_OK;

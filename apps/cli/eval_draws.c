@@ -56,11 +56,8 @@ static size_t find_setting(draws_work *work, const sb_record *record)
             is_same(s->temperature, record->temperature) && is_same(s->strength, record->strength))
             return work->last_setting = place;
     }
-    if (work->n_settings == work->settings_capacity) {
-        work->settings_capacity = 2 * work->settings_capacity + 16;
-        work->settings =
-            cli_realloc(work->settings, work->settings_capacity, sizeof *work->settings);
-    }
+    cli_reserve(&work->settings, &work->settings_capacity, work->n_settings + 1,
+                sizeof *work->settings);
     work->settings[work->n_settings] = (eval_setting){.method = record->method,
                                                       .k = record->k,
                                                       .temperature = record->temperature,
@@ -152,10 +149,7 @@ static sb_status take_texts(draws_work *work, const sb_record *record, sb_error 
     const size_t n = record->n_sequences;
     if (n == 0)
         return sb_error_set(err, SB_ERR_INPUT, "the draw has no sequences");
-    if (n > work->texts_capacity) {
-        work->texts = cli_realloc(work->texts, n, sizeof *work->texts);
-        work->texts_capacity = n;
-    }
+    cli_reserve(&work->texts, &work->texts_capacity, n, sizeof *work->texts);
     for (size_t i = 0; i < n; i++) {
         if (record->sequences[i].text == NULL)
             return sb_error_set(err, SB_ERR_INPUT, "sequence %zu: \"text\" is missing", i + 1);

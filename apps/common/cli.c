@@ -63,6 +63,20 @@ void *cli_realloc(void *memory, size_t n, size_t size)
     return bigger;
 }
 
+void cli_reserve(void *array_pointer, size_t *capacity, size_t need, size_t size)
+{
+    if (need <= *capacity)
+        return;
+    size_t wanted = *capacity < 8 ? 16 : 2 * *capacity;
+    if (wanted < need)
+        wanted = need;
+    void *array;
+    memcpy(&array, array_pointer, sizeof array);
+    array = cli_realloc(array, wanted, size);
+    memcpy(array_pointer, &array, sizeof array);
+    *capacity = wanted;
+}
+
 char *cli_copy_text(const char *text)
 {
     const size_t size = strlen(text) + 1;

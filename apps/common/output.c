@@ -110,11 +110,6 @@ void output_json_number(output *out, double x)
         output_bytes(out, "null", 4);
 }
 
-void output_json_bool(output *out, bool value)
-{
-    output_text(out, value ? "true" : "false");
-}
-
 void output_json_tokens(output *out, const int32_t *tokens, int32_t n)
 {
     output_char(out, '[');

@@ -55,14 +55,8 @@ static bool is_empty(const char *text, size_t size)
 
 static void keep_text(reference_set *set, uint64_t segment, const char *text, size_t size)
 {
-    if (set->n_found == set->found_capacity) {
-        set->found_capacity = 2 * set->found_capacity + 64;
-        set->found = cli_realloc(set->found, set->found_capacity, sizeof *set->found);
-    }
-    if (size > set->pool_capacity - set->pool_size) {
-        set->pool_capacity = 2 * set->pool_capacity + size + 4096;
-        set->pool = cli_realloc(set->pool, set->pool_capacity, 1);
-    }
+    cli_reserve(&set->found, &set->found_capacity, set->n_found + 1, sizeof *set->found);
+    cli_reserve(&set->pool, &set->pool_capacity, set->pool_size + size, 1);
     memcpy(set->pool + set->pool_size, text, size);
     set->found[set->n_found++] = (found_text){segment, set->pool_size, size};
     set->pool_size += size;
