@@ -341,9 +341,9 @@ int main(void)
         cmocka_unit_test(settings_by_name),      cmocka_unit_test(methods_by_name),
         cmocka_unit_test(properties_of_methods), cmocka_unit_test(settings_read_back),
         cmocka_unit_test(settings_as_text),      cmocka_unit_test(settings_that_methods_refuse),
-        cmocka_unit_test(settings_by_name), cmocka_unit_test(plan_by_name),
-        cmocka_unit_test(bleu_by_name),     cmocka_unit_test(settings_read_back),
-        cmocka_unit_test(settings_as_text), cmocka_unit_test(settings_that_methods_refuse),
+        cmocka_unit_test(settings_by_name),      cmocka_unit_test(plan_by_name),
+        cmocka_unit_test(bleu_by_name),          cmocka_unit_test(settings_read_back),
+        cmocka_unit_test(settings_as_text),      cmocka_unit_test(settings_that_methods_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
