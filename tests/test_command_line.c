@@ -33,7 +33,7 @@ static void test_distance(void **state)
         {"kitten", "sitting", 3},         /* Levenshtein's example */
         {"ca", "abc", 3},                 /* optimal string alignment, not Damerau: 3, not 2 */
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(suggest_distance(cases[i].a, cases[i].b), cases[i].distance);
         assert_int_equal(suggest_distance(cases[i].b, cases[i].a), cases[i].distance);
     }
@@ -49,7 +49,7 @@ static void test_distance(void **state)
 static const char *choose(const char *word, const char *choices)
 {
     static char buffer[64];
-    return suggest_choice(word, choices, buffer, sizeof(buffer));
+    return suggest_choice(word, choices, buffer, sizeof buffer);
 }
 
 static void test_choice(void **state)
@@ -64,7 +64,7 @@ static void test_choice(void **state)
     assert_null(choose("", "text|jsonl"));
     assert_null(choose("text", ""));
     char small[4];
-    assert_null(suggest_choice("json", "jsonl", small, sizeof(small))); /* it does not fit */
+    assert_null(suggest_choice("json", "jsonl", small, sizeof small)); /* it does not fit */
 }
 
 static void test_habits(void **state)
@@ -86,7 +86,7 @@ static void test_escapes(void **state)
         {"", ""},       {"plain", "plain"}, {"\\n", "\n"},      {"a\\tb", "a\tb"},
         {"\\\\", "\\"}, {"\\\\n", "\\n"},   {"\\n\\n", "\n\n"}, {"\n", "\n"},
     };
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         char *plain;
         assert_int_equal(escape_undo(good[i][0], &plain, NULL), SB_OK);
         assert_string_equal(plain, good[i][1]);
@@ -94,7 +94,7 @@ static void test_escapes(void **state)
     }
     static const char *const bad[][2] = {
         {"\\x41", "'\\x' is not"}, {"a\\", "'\\' is not"}, {"\\\xc3\xa9", "'\\\xc3\xa9' is not"}};
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char *plain = NULL;
         sb_error err;
         assert_int_equal(escape_undo(bad[i][0], &plain, &err), SB_ERR_ARGUMENT);
@@ -132,7 +132,7 @@ static void test_input_file(void **state)
         {"\xef\xbb\xbf\xef\xbb\xbfx", 7, "\xef\xbb\xbfx", 4},
         {"\xef\xbb", 2, "\xef\xbb", 2},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         write_file(path, cases[i].bytes, cases[i].n);
         char *text;
         size_t size;

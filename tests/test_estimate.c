@@ -52,7 +52,7 @@ static const struct {
     {"chain, 85 leaves", open_wide_chain},
     {"Zipf, 200 leaves", open_zipf},
 };
-enum { N_CASES = sizeof(cases) / sizeof(cases[0]) };
+enum { N_CASES = sizeof cases / sizeof cases[0] };
 
 static void close_model(const struct setup *setup)
 {
@@ -131,7 +131,7 @@ static const struct variant {
     {"the k-th as kappa, and kept", entropy_of, take_last_for_kappa, 20},
     {"no q in the weights", entropy_of, forget_q, 20},
 };
-enum { N_VARIANTS = sizeof(variants) / sizeof(variants[0]) };
+enum { N_VARIANTS = sizeof variants / sizeof variants[0] };
 
 /* --- estimates of many draws --- */
 

@@ -220,7 +220,7 @@ static void test_attention(void **state)
         }
 }
 
-static bool begin(source_cache *cache, int32_t input, int32_t first, int32_t n)
+static bool begin(struct source_cache *cache, int32_t input, int32_t first, int32_t n)
 {
     int32_t ids[8];
     bool is_new = false;
@@ -233,7 +233,7 @@ static bool begin(source_cache *cache, int32_t input, int32_t first, int32_t n)
 static void test_equal_sources_share(void **state)
 {
     (void)state;
-    source_cache cache;
+    struct source_cache cache;
     assert_int_equal(source_cache_open(&cache, 3, NULL), SB_OK);
     assert_true(begin(&cache, 0, 5, 3));
     assert_false(begin(&cache, 1, 5, 3));
@@ -252,7 +252,7 @@ static void test_equal_sources_share(void **state)
 static void test_single_place(void **state)
 {
     (void)state;
-    source_cache cache;
+    struct source_cache cache;
     assert_int_equal(source_cache_open(&cache, 1, NULL), SB_OK);
     assert_true(begin(&cache, 0, 1, 4));
     assert_false(begin(&cache, 0, 1, 4));

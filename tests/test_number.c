@@ -24,7 +24,7 @@ enum { N_RANDOM = 10000000 };
 static uint64_t bits_of(double x)
 {
     uint64_t bits;
-    memcpy(&bits, &x, sizeof(bits));
+    memcpy(&bits, &x, sizeof bits);
     return bits;
 }
 
@@ -61,7 +61,7 @@ static void check_one(double x)
         fail_msg("%.17g was written as \"%s\"", x, text);
     if (count_digits(text) > 17)
         fail_msg("\"%s\" has more than 17 digits", text);
-    snprintf(wide, sizeof(wide), "%.17g", x);
+    snprintf(wide, sizeof wide, "%.17g", x);
     if (strtod(wide, NULL) != strtod(text, NULL))
         fail_msg("\"%s\" is not \"%s\"", text, wide);
 }
@@ -74,7 +74,7 @@ static void test_random_bits(void **state)
     for (size_t i = 0; i < n;) {
         const uint64_t bits = next_bits(&seed);
         double x;
-        memcpy(&x, &bits, sizeof(x));
+        memcpy(&x, &bits, sizeof x);
         if (isfinite(x)) {
             check_one(x);
             i++;
@@ -106,10 +106,10 @@ static void test_short_decimals(void **state)
         const uint64_t digits = next_bits(&seed) % (uint64_t)ten;
         const int e = (int)(next_bits(&seed) % 60) - 30;
         char given[64], text[SB_NUMBER_SIZE], want[SB_NUMBER_SIZE];
-        snprintf(given, sizeof(given), "%llue%d", (unsigned long long)digits, e);
+        snprintf(given, sizeof given, "%llue%d", (unsigned long long)digits, e);
         const double x = strtod(given, NULL);
         sb_number_format(text, x);
-        snprintf(want, sizeof(want), "%.15g", x);
+        snprintf(want, sizeof want, "%.15g", x);
         if (strtod(want, NULL) != x || count_digits(text) > count_digits(want))
             fail_msg("%s became \"%s\"", given, text);
     }
@@ -126,7 +126,7 @@ static void test_edges(void **state)
     }
     for (int e = -323; e <= 308; e++) {
         char text[16];
-        snprintf(text, sizeof(text), "1e%d", e);
+        snprintf(text, sizeof text, "1e%d", e);
         const double x = strtod(text, NULL);
         check_one(x);
         check_one(nextafter(x, 0));
@@ -164,7 +164,7 @@ static void test_known(void **state)
         {INFINITY, "inf"},
         {NAN, "nan"},
     };
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         char text[SB_NUMBER_SIZE];
         assert_int_equal(sb_number_format(text, known[i].x), strlen(known[i].text));
         assert_string_equal(text, known[i].text);
@@ -177,9 +177,9 @@ static void test_whole(void **state)
     static const uint64_t whole[] = {0,        9,         10,          99,
                                      100,      101,       4294967295,  4294967296,
                                      99999999, 100000000, 10000000000, UINT64_MAX};
-    for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
+    for (size_t i = 0; i < sizeof whole / sizeof whole[0]; i++) {
         char text[SB_NUMBER_SIZE], want[SB_NUMBER_SIZE];
-        snprintf(want, sizeof(want), "%llu", (unsigned long long)whole[i]);
+        snprintf(want, sizeof want, "%llu", (unsigned long long)whole[i]);
         assert_int_equal(sb_number_format_whole(text, whole[i]), strlen(want));
         assert_string_equal(text, want);
     }

@@ -22,7 +22,7 @@ static const char *const end =
 static sb_status parse(const char *middle, sb_record *record, sb_error *err)
 {
     char line[1024];
-    snprintf(line, sizeof(line), "%s%s%s", start, middle, end);
+    snprintf(line, sizeof line, "%s%s%s", start, middle, end);
     return sb_record_read(record, line, strlen(line), err);
 }
 
@@ -108,11 +108,11 @@ static void test_settings(void **state)
                            "\"stop\":[\"a\",\"b\"],",
                            &record, NULL),
                      SB_OK);
-    assert_string_equal(sb_record_setting(&record, "max-len", text, sizeof(text)), "9");
-    assert_string_equal(sb_record_setting(&record, "early-stop", text, sizeof(text)), "true");
-    assert_string_equal(sb_record_setting(&record, "penalty", text, sizeof(text)), "step");
-    assert_string_equal(sb_record_setting(&record, "min-len", text, sizeof(text)), "");
-    assert_true(strtod(sb_record_setting(&record, "top-p", text, sizeof(text)), NULL) == 0.9);
+    assert_string_equal(sb_record_setting(&record, "max-len", text, sizeof text), "9");
+    assert_string_equal(sb_record_setting(&record, "early-stop", text, sizeof text), "true");
+    assert_string_equal(sb_record_setting(&record, "penalty", text, sizeof text), "step");
+    assert_string_equal(sb_record_setting(&record, "min-len", text, sizeof text), "");
+    assert_true(strtod(sb_record_setting(&record, "top-p", text, sizeof text), NULL) == 0.9);
     assert_string_equal(sb_record_item(&record, "stop", 1), "b");
     assert_null(sb_record_item(&record, "stop", 2));
     assert_null(sb_record_item(&record, "ban", 0));
@@ -167,7 +167,7 @@ static void test_refusals(void **state)
         {HEAD "\"sequences\":[{\"tokens\":[],\"log_p\":-1,\"g\":\"\"}]}",
          "sequence 1: \"g\" is not a number"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         sb_record record;
         sb_error err;
         const char *const line = cases[i][0];

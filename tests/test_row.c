@@ -268,7 +268,7 @@ static void children_agree_with_algorithm_1(void **state)
     uint64_t generator = 5;
     for (int i = 0; i < VOCAB; i++)
         logits[i] = (float)(2 * normal(&generator));
-    const struct algorithm1_entry parent = {.phi = -0.7, .g = 0.4};
+    const algorithm1_entry parent = {.phi = -0.7, .g = 0.4};
     double *value[2][RANKS], count[2][RANKS][VOCAB] = {{{0}}};
     for (int i = 0; i < RANKS; i++) {
         value[0][i] = malloc(draws * sizeof(double));
@@ -278,7 +278,7 @@ static void children_agree_with_algorithm_1(void **state)
     struct row row;
     row_init(&row, VOCAB, SB_ROW_FLOAT, scratch);
     for (size_t d = 0; d < draws; d++) {
-        struct algorithm1_entry all[VOCAB], best[RANKS];
+        algorithm1_entry all[VOCAB], best[RANKS];
         const size_t n = algorithm1_step(&parent, 1, logits, VOCAB, 1, RANKS, draw_uniform,
                                          &generator, all, best);
         assert_int_equal(n, RANKS);

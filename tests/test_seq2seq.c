@@ -254,7 +254,7 @@ static void sources_are_shared(void **state)
 {
     (void)state;
     static const int32_t a[] = {5, 6, 2}, b[] = {5, 7, 2};
-    source_cache cache;
+    struct source_cache cache;
     bool is_new;
     assert_int_equal(source_cache_open(&cache, 2, NULL), SB_OK);
     assert_int_equal(source_cache_begin(&cache, 0, a, 3, &is_new, NULL), SB_OK);

@@ -103,6 +103,8 @@ static void properties_of_methods(void **state)
     assert_int_equal(sb_method_get_info(SB_METHOD_SAMPLE)->law, SB_LAW_INDEPENDENT);
     assert_int_equal(sb_method_get_info(SB_METHOD_DIVERSE)->law, SB_LAW_DETERMINISTIC);
     assert_true(sb_method_get_info(SB_METHOD_REJECT)->counts_samples);
+    assert_true(sb_method_get_info(SB_METHOD_REJECT)->has_rounds);
+    assert_false(sb_method_get_info(SB_METHOD_SAMPLE)->has_rounds);
     for (int m = 0; sb_method_name((sb_method)m) != NULL; m++) {
         const sb_method_info *const info = sb_method_get_info((sb_method)m);
         if (info->has_g) /* G and its threshold are those of a sample without replacement */
@@ -257,6 +259,9 @@ static void settings_as_text(void **state)
     assert_string_equal(text, "explicit");
     assert_int_equal(sb_config_get(&config, "temperature", text, sizeof text, &err), SB_OK);
     assert_string_equal(text, "0.1");
+    config.strength = 1e-7; /* records have this form, with two digits in the exponent */
+    assert_int_equal(sb_config_get(&config, "strength", text, sizeof text, &err), SB_OK);
+    assert_string_equal(text, "1e-07");
     memset(text, 'x', sizeof text);
     assert_int_equal(sb_config_get(&config, "method", text, 4, &err), SB_OK);
     assert_string_equal(text, "exp");

@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include "base/decimal.h"
+#include "base/utf8.h"
 #include "model_check.h"
 #include "sbeam/format.h"
 #include "text/lines.h"
-#include "text/utf8.h"
 #include "text/vocab.h"
 
 static void test_utf8(void **state)

@@ -78,9 +78,9 @@ static sb_status measure(int32_t k, int32_t vocab, double temperature, const flo
                          struct times *times, sb_error *err)
 {
     sb_decoder *sbs = NULL, *beam = NULL;
-    struct algorithm1_entry *const scratch = cli_realloc(NULL, (size_t)vocab, sizeof *scratch);
-    struct algorithm1_entry *const parents = cli_realloc(NULL, (size_t)k, sizeof *parents);
-    struct algorithm1_entry *const best = cli_realloc(NULL, (size_t)k, sizeof *best);
+    algorithm1_entry *const scratch = cli_realloc(NULL, (size_t)vocab, sizeof *scratch);
+    algorithm1_entry *const parents = cli_realloc(NULL, (size_t)k, sizeof *parents);
+    algorithm1_entry *const best = cli_realloc(NULL, (size_t)k, sizeof *best);
     memset(parents, 0, (size_t)k * sizeof *parents);
     sb_status status = open_decoder(&sbs, SB_METHOD_SBS, k, vocab, temperature, logits, err);
     if (status == SB_OK)

@@ -249,9 +249,9 @@ int cmd_draw(int argc, char **argv)
     sb_model *model = NULL;
     int32_t *ban_ids = NULL;
     int i, code;
-    request.bans = cli_realloc(NULL, (size_t)argc, sizeof(*request.bans));
-    request.stops = cli_realloc(NULL, (size_t)argc, sizeof(*request.stops));
-    request.inputs.files = cli_realloc(NULL, (size_t)argc, sizeof(*request.inputs.files));
+    request.bans = cli_realloc(NULL, (size_t)argc, sizeof *request.bans);
+    request.stops = cli_realloc(NULL, (size_t)argc, sizeof *request.stops);
+    request.inputs.files = cli_realloc(NULL, (size_t)argc, sizeof *request.inputs.files);
     options_open(&parsed, &draw_spec, argc, argv);
     while ((i = options_next(&parsed)) >= 0) {
         code = parse_own(&request, &parsed, i);
@@ -264,7 +264,7 @@ int cmd_draw(int argc, char **argv)
     code = options_open_model(&parsed, &model);
     if (code != EXIT_FINE)
         goto done;
-    ban_ids = cli_realloc(NULL, request.n_bans, sizeof(*ban_ids));
+    ban_ids = cli_realloc(NULL, request.n_bans, sizeof *ban_ids);
     code = find_bans(&request, model, ban_ids);
     if (code != EXIT_FINE)
         goto done;

@@ -95,7 +95,7 @@ static int parse_curve(estimate_work *work, const char *value)
     char first[24];
     const char *const dots = strstr(value, "..");
     const size_t n = dots != NULL ? (size_t)(dots - value) : strlen(value);
-    if (n >= sizeof(first))
+    if (n >= sizeof first)
         return cli_usage("estimate", "--curve takes A..B, not '%s'", value);
     memcpy(first, value, n);
     first[n] = '\0';
@@ -289,7 +289,7 @@ int cmd_estimate(int argc, char **argv)
     int i, code = EXIT_FINE;
     work.request.user = &work;
     work.request.take = take_estimate;
-    work.references = cli_realloc(NULL, (size_t)argc, sizeof(*work.references));
+    work.references = cli_realloc(NULL, (size_t)argc, sizeof *work.references);
     options_open(&parsed, &estimate_spec, argc, argv);
     parsed.format = FORMAT_DEFAULT;
     while (code == EXIT_FINE && (i = options_next(&parsed)) >= 0)

@@ -83,7 +83,7 @@ static int parse(options *parsed, eval_command *command)
 int cmd_eval(int argc, char **argv)
 {
     options parsed;
-    eval_command command = {.refs = cli_realloc(NULL, (size_t)argc, sizeof(*command.refs))};
+    eval_command command = {.refs = cli_realloc(NULL, (size_t)argc, sizeof *command.refs)};
     reference_set *references = NULL;
     sb_error err;
     options_open(&parsed, &eval_spec, argc, argv);

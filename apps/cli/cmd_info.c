@@ -34,7 +34,7 @@ typedef struct fact_list {
 static void add_fact(void *user, const char *name, const char *value)
 {
     fact_list *const list = user;
-    list->facts = cli_realloc(list->facts, list->n_facts + 1, sizeof(*list->facts));
+    list->facts = cli_realloc(list->facts, list->n_facts + 1, sizeof *list->facts);
     list->facts[list->n_facts++] = (fact){cli_copy_text(name), cli_copy_text(value)};
 }
 

@@ -155,13 +155,13 @@ static sb_status score_one(const score_work *work, score_item *item)
     const int32_t eos = info->eos, n = record->n_tokens;
     const bool is_whole =
         (work->max_len > 0 && n == work->max_len) || (info->max_len > 0 && n == info->max_len);
-    int32_t *const tokens = cli_realloc(NULL, (size_t)n + 1, sizeof(*tokens));
+    int32_t *const tokens = cli_realloc(NULL, (size_t)n + 1, sizeof *tokens);
     if (n > 0)
-        memcpy(tokens, record->tokens, (size_t)n * sizeof(*tokens));
+        memcpy(tokens, record->tokens, (size_t)n * sizeof *tokens);
     item->n_scored = n;
     if (eos >= 0 && !work->no_eos && !is_whole)
         tokens[item->n_scored++] = eos;
-    item->token_log_p = cli_realloc(NULL, (size_t)item->n_scored, sizeof(*item->token_log_p));
+    item->token_log_p = cli_realloc(NULL, (size_t)item->n_scored, sizeof *item->token_log_p);
     const sb_status scored = sb_score(work->model, record->input, record->input_size, tokens,
                                       item->n_scored, item->token_log_p, &item->err);
     free(tokens);
@@ -188,7 +188,7 @@ static void *score_lines(void *user)
 static void score_block(score_work *work)
 {
     const size_t n = work->n_threads;
-    score_share *const shares = cli_realloc(NULL, n, sizeof(*shares));
+    score_share *const shares = cli_realloc(NULL, n, sizeof *shares);
     for (size_t i = 0; i < n; i++) {
         score_share *const share = &shares[i];
         *share = (score_share){.work = work, .first = i, .step = n};
@@ -298,7 +298,7 @@ int cmd_score(int argc, char **argv)
         work.model = model;
         work.n_threads = (size_t)parsed.plan.threads;
         work.capacity = isatty(STDIN_FILENO) ? 1 : work.n_threads * LINES_PER_THREAD;
-        work.items = cli_realloc(NULL, work.capacity, sizeof(*work.items));
+        work.items = cli_realloc(NULL, work.capacity, sizeof *work.items);
         code = score_all(&work);
         free(work.items);
     }

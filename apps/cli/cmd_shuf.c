@@ -113,7 +113,7 @@ static int read_weight(const shuf_work *work, double *log_weight)
     const char *stop = memchr(field, work->delimiter, (size_t)(end - field));
     stop = stop != NULL ? stop : end;
     char text[400] = "";
-    if ((size_t)(stop - field) >= sizeof(text))
+    if ((size_t)(stop - field) >= sizeof text)
         return refuse_weight(work, "the weight is too long", "");
     memcpy(text, field, (size_t)(stop - field));
     char *rest;
@@ -139,8 +139,8 @@ static void keep_line(shuf_work *work, size_t at)
         size_t bigger = work->n_kept < 16 ? 16 : work->n_kept;
         while (bigger <= at)
             bigger *= 2;
-        work->kept = cli_realloc(work->kept, bigger, sizeof(*work->kept));
-        memset(work->kept + work->n_kept, 0, (bigger - work->n_kept) * sizeof(*work->kept));
+        work->kept = cli_realloc(work->kept, bigger, sizeof *work->kept);
+        memset(work->kept + work->n_kept, 0, (bigger - work->n_kept) * sizeof *work->kept);
         work->n_kept = bigger;
     }
     kept_line *const kept = &work->kept[at];
@@ -166,10 +166,7 @@ static int read_lines(shuf_work *work, sb_topk *topk)
             return code;
         if (topk == NULL) {
             const size_t at = (size_t)(work->reader.number - 1);
-            if (at == capacity) {
-                capacity = capacity < 1024 ? 1024 : 2 * capacity;
-                work->log_weights = cli_realloc(work->log_weights, capacity, sizeof(double));
-            }
+            cli_reserve(&work->log_weights, &capacity, at + 1, sizeof *work->log_weights);
             work->log_weights[at] = log_weight;
             keep_line(work, at);
             continue;
@@ -196,14 +193,14 @@ static void put_item(output *out, int format, const sb_topk_item *item, const ke
         output_unsigned(out, item->index + 1);
         output_key(out, "text");
         output_json_string(out, line->text, line->size);
-        for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
             output_key_number(out, names[i], numbers[i]);
         output_key(out, "seed");
         output_unsigned(out, seed);
         output_char(out, '}');
     } else {
         output_unsigned(out, item->index + 1);
-        for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
             output_char(out, '\t');
             output_number(out, numbers[i]);
         }

@@ -52,7 +52,7 @@ sb_status draw_write_tsv(draw_writer *writer, const sb_input *input, const sb_re
         output_format(out, "\t%d", (int)i + 1);
         const double numbers[] = {sequence->log_p, sequence->log_p_model, sequence->g,
                                   sequence->log_weight};
-        for (size_t j = 0; j < sizeof(numbers) / sizeof(numbers[0]); j++) {
+        for (size_t j = 0; j < sizeof numbers / sizeof numbers[0]; j++) {
             output_char(out, '\t');
             output_number(out, numbers[j]);
         }

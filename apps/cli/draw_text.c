@@ -37,24 +37,24 @@ static void put_header(draw_writer *writer, const sb_input *input, const sb_resu
     size_t column = 0;
     char field[96];
     text_put_field(&writer->term, out, &column, sb_method_name(result->method));
-    snprintf(field, sizeof(field), "k %d", (int)result->k);
+    snprintf(field, sizeof field, "k %d", (int)result->k);
     text_put_field(&writer->term, out, &column, field);
-    snprintf(field, sizeof(field), "T %g", result->temperature);
+    snprintf(field, sizeof field, "T %g", result->temperature);
     text_put_field(&writer->term, out, &column, field);
-    snprintf(field, sizeof(field), "seed %" PRIu64, result->seed);
+    snprintf(field, sizeof field, "seed %" PRIu64, result->seed);
     text_put_field(&writer->term, out, &column, field);
     if (writer->many_draws) {
-        snprintf(field, sizeof(field), "draw %" PRIu64, result->draw);
+        snprintf(field, sizeof field, "draw %" PRIu64, result->draw);
         text_put_field(&writer->term, out, &column, field);
     }
     if (!isnan(result->kappa) && !isinf(result->kappa)) {
-        snprintf(field, sizeof(field), "kappa %.4g", result->kappa);
+        snprintf(field, sizeof field, "kappa %.4g", result->kappa);
         text_put_field(&writer->term, out, &column, field);
     }
     if (result->exhausted)
         text_put_field(&writer->term, out, &column, "exhausted");
     if (!result->complete) {
-        snprintf(field, sizeof(field), "incomplete after %" PRIu64 " samples", result->samples);
+        snprintf(field, sizeof field, "incomplete after %" PRIu64 " samples", result->samples);
         text_put_field(&writer->term, out, &column, field);
     }
     terminal_plain(&writer->term, out);
@@ -109,9 +109,9 @@ static int32_t *find_repeats(char **texts, int32_t n)
     size_t n_buckets = 16;
     while (n_buckets < 2 * (size_t)n)
         n_buckets *= 2;
-    int32_t *const first = cli_realloc(NULL, (size_t)n, sizeof(*first));
-    int32_t *const buckets = cli_realloc(NULL, n_buckets, sizeof(*buckets));
-    memset(buckets, 0xff, n_buckets * sizeof(*buckets));
+    int32_t *const first = cli_realloc(NULL, (size_t)n, sizeof *first);
+    int32_t *const buckets = cli_realloc(NULL, n_buckets, sizeof *buckets);
+    memset(buckets, 0xff, n_buckets * sizeof *buckets);
     for (int32_t i = 0; i < n; i++) {
         uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
         for (const char *p = texts[i]; *p != '\0'; p++)
@@ -131,7 +131,7 @@ static bool has_same_tokens(const sb_sequence *a, const sb_sequence *b)
 {
     return a->n_tokens == b->n_tokens && a->end == b->end &&
            (a->n_tokens == 0 ||
-            memcmp(a->tokens, b->tokens, (size_t)a->n_tokens * sizeof(*a->tokens)) == 0);
+            memcmp(a->tokens, b->tokens, (size_t)a->n_tokens * sizeof *a->tokens) == 0);
 }
 
 /* Returns how many bytes of the text fit a line of `width` columns: up to the last blank, if there
@@ -218,9 +218,9 @@ static void put_row(draw_writer *writer, const layout *columns, const sb_result 
     const bool is_cut = sequence->end == SB_END_MAX_LEN || sequence->end == SB_END_STOP;
     int n = 0;
     if (is_cut)
-        n = snprintf(mark, sizeof(mark), "  [%s]", sb_end_name(sequence->end));
+        n = snprintf(mark, sizeof mark, "  [%s]", sb_end_name(sequence->end));
     if (first != i)
-        n += snprintf(mark + n, sizeof(mark) - (size_t)n, "  [%s as %d]",
+        n += snprintf(mark + n, sizeof mark - (size_t)n, "  [%s as %d]",
                       has_same_tokens(sequence, &result->sequences[first]) ? "same" : "reads",
                       (int)first + 1);
     if (text[0] == '\0') {
@@ -235,7 +235,7 @@ sb_status draw_write_text(draw_writer *writer, const sb_input *input, const sb_r
                           sb_error *err)
 {
     const int32_t n = result->n_sequences;
-    char **const texts = cli_realloc(NULL, (size_t)n, sizeof(*texts));
+    char **const texts = cli_realloc(NULL, (size_t)n, sizeof *texts);
     int32_t n_texts = 0;
     sb_status status = SB_OK;
     for (; n_texts < n && status == SB_OK; n_texts += status == SB_OK)

@@ -149,7 +149,7 @@ sb_status estimate_record_check(const sb_record *record, sb_error *err)
 sb_status estimate_record(const estimate_request *request, const sb_record *record, const double *f,
                           sb_error *err)
 {
-    double *const log_p = cli_realloc(NULL, record->n_sequences, sizeof(*log_p));
+    double *const log_p = cli_realloc(NULL, record->n_sequences, sizeof *log_p);
     for (size_t i = 0; i < record->n_sequences; i++)
         log_p[i] = record->sequences[i].log_p;
     curve_work work = {.request = request, .record = record, .f = f, .log_p = log_p};

@@ -15,10 +15,7 @@ void estimate_summary_close(estimate_summary *summary)
 
 void estimate_summary_add(estimate_summary *summary, const estimate_row *row)
 {
-    if (summary->n_rows == summary->capacity) {
-        summary->capacity = summary->capacity < 512 ? 1024 : 2 * summary->capacity;
-        summary->rows = cli_realloc(summary->rows, summary->capacity, sizeof(*summary->rows));
-    }
+    cli_reserve(&summary->rows, &summary->capacity, summary->n_rows + 1, sizeof *summary->rows);
     summary->rows[summary->n_rows++] = *row;
 }
 
@@ -100,7 +97,7 @@ static estimate_group reduce(const estimate_row *rows, size_t n, double truth, d
         mean += rows[i].value / (double)n;
         squares += from_truth * from_truth / (double)n;
     }
-    qsort(values, n, sizeof(*values), compare_numbers);
+    qsort(values, n, sizeof *values, compare_numbers);
     const double sd = deviation(values, n, mean);
     return (estimate_group){.stream = rows->stream,
                             .temperature = rows->temperature,
@@ -122,20 +119,17 @@ sb_status estimate_summary_reduce(estimate_summary *summary, estimate_truth *tru
     const size_t n_rows = summary->n_rows;
     if (n_rows == 0)
         return SB_OK;
-    qsort(summary->rows, n_rows, sizeof(*summary->rows), compare_rows);
+    qsort(summary->rows, n_rows, sizeof *summary->rows, compare_rows);
     const sb_status status = check_rows(summary, err);
     if (status != SB_OK)
         return status;
-    double *const values = cli_realloc(NULL, n_rows, sizeof(*values));
+    double *const values = cli_realloc(NULL, n_rows, sizeof *values);
     size_t n, capacity = 0;
     for (size_t i = 0; i < n_rows; i += n) {
         const estimate_row *const rows = &summary->rows[i];
         for (n = 1; i + n < n_rows && compare_groups(rows, rows + n) == 0; n++)
             ;
-        if (summary->n_groups == capacity) {
-            capacity = 2 * capacity + 16;
-            summary->groups = cli_realloc(summary->groups, capacity, sizeof(*summary->groups));
-        }
+        cli_reserve(&summary->groups, &capacity, summary->n_groups + 1, sizeof *summary->groups);
         const double exact = estimate_truth_get(truth, rows->stream, rows->temperature);
         summary->groups[summary->n_groups++] = reduce(rows, n, exact, values);
     }

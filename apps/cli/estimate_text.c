@@ -130,7 +130,7 @@ static void put_field(estimate_writer *writer, size_t *used, const char *field)
 static void put_count(estimate_writer *writer, size_t *used, const char *name, uint64_t n)
 {
     char field[TEXT_SIZE];
-    snprintf(field, sizeof(field), "%s %" PRIu64, name, n);
+    snprintf(field, sizeof field, "%s %" PRIu64, name, n);
     put_field(writer, used, field);
 }
 
@@ -143,14 +143,14 @@ static void put_range(estimate_writer *writer, size_t *used, const char *name, u
         put_count(writer, used, name, least);
         return;
     }
-    snprintf(field, sizeof(field), "%s %" PRIu64 " to %" PRIu64, name, least, largest);
+    snprintf(field, sizeof field, "%s %" PRIu64 " to %" PRIu64, name, least, largest);
     put_field(writer, used, field);
 }
 
 static void put_temperature(estimate_writer *writer, size_t *used, double temperature)
 {
     char field[TEXT_SIZE];
-    snprintf(field, sizeof(field), "T %g", temperature);
+    snprintf(field, sizeof field, "T %g", temperature);
     put_field(writer, used, field);
 }
 
@@ -250,7 +250,7 @@ static void put_block_header(estimate_writer *writer, const block *found)
     if (!isnan(first->truth)) {
         char number[TEXT_SIZE], field[TEXT_SIZE + 8];
         text_number(number, first->truth, text_decimals(first->truth, 6), TRUTH_WIDTH);
-        snprintf(field, sizeof(field), "truth %s", number);
+        snprintf(field, sizeof field, "truth %s", number);
         put_field(writer, &used, field);
     }
     end_header(writer);

@@ -58,8 +58,8 @@ static sb_status read_settings(const estimate_truth *truth, const sb_record *rec
     sb_config *const config = &settings->config;
     const size_t n_ban = count_items(record, "ban"), n_stop = count_items(record, "stop");
     sb_config_default(config);
-    settings->ban = cli_realloc(NULL, n_ban, sizeof(*settings->ban));
-    settings->stop = cli_realloc(NULL, n_stop, sizeof(*settings->stop));
+    settings->ban = cli_realloc(NULL, n_ban, sizeof *settings->ban);
+    settings->stop = cli_realloc(NULL, n_stop, sizeof *settings->stop);
     config->method = SB_METHOD_EXPLICIT;
     config->k = MOST_SEQUENCES;
     config->max_len = truth->max_len;
@@ -67,7 +67,7 @@ static sb_status read_settings(const estimate_truth *truth, const sb_record *rec
     for (size_t i = 0; sb_config_option(i) != NULL; i++) {
         const sb_option *const option = sb_config_option(i);
         char value[64];
-        if (!is_shape(option) || !*sb_record_setting(record, option->name, value, sizeof(value)))
+        if (!is_shape(option) || !*sb_record_setting(record, option->name, value, sizeof value))
             continue;
         const sb_status status = sb_config_set(config, option->name, value, err);
         if (status != SB_OK)
@@ -95,7 +95,7 @@ static void put_key(output *key, const sb_record *record)
     for (size_t i = 0; sb_config_option(i) != NULL; i++) {
         char value[64];
         const char *const name = sb_config_option(i)->name;
-        if (is_shape(sb_config_option(i)) && *sb_record_setting(record, name, value, sizeof(value)))
+        if (is_shape(sb_config_option(i)) && *sb_record_setting(record, name, value, sizeof value))
             output_format(key, "\n%s %s", name, value);
     }
     static const char *const arrays[] = {"ban", "stop"};
@@ -111,7 +111,7 @@ static sb_status sum_up(estimate_truth *truth, const truth_settings *settings, u
                         estimate_values *values, double *value, sb_error *err)
 {
     const size_t n = (size_t)truth->result->n_sequences;
-    double *const f = cli_realloc(NULL, 2 * n, sizeof(*f)), *const log_p = f + n;
+    double *const f = cli_realloc(NULL, 2 * n, sizeof *f), *const log_p = f + n;
     sb_status status = SB_OK;
     for (size_t i = 0; status == SB_OK && i < n; i++) {
         const sb_sequence *const drawn = &truth->result->sequences[i];
@@ -195,10 +195,7 @@ sb_status estimate_truth_learn(estimate_truth *truth, const sb_record *record,
         output_free(&made.key);
         return status;
     }
-    if (truth->n_entries == truth->capacity) {
-        truth->capacity = truth->capacity < 8 ? 16 : 2 * truth->capacity;
-        truth->entries = cli_realloc(truth->entries, truth->capacity, sizeof(*truth->entries));
-    }
+    cli_reserve(&truth->entries, &truth->capacity, truth->n_entries + 1, sizeof *truth->entries);
     truth->last = truth->n_entries;
     truth->entries[truth->n_entries++] = made;
     return SB_OK;

@@ -113,7 +113,7 @@ sb_status estimate_values_get(estimate_values *values, uint64_t stream,
 
 sb_status estimate_values_fill(estimate_values *values, const sb_record *record, sb_error *err)
 {
-    values->f = cli_realloc(values->f, record->n_sequences, sizeof(*values->f));
+    values->f = cli_realloc(values->f, record->n_sequences, sizeof *values->f);
     for (size_t i = 0; i < record->n_sequences; i++) {
         const sb_status status =
             values->function == FUNCTION_FILE

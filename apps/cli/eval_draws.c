@@ -56,11 +56,8 @@ static size_t find_setting(draws_work *work, const sb_record *record)
             is_same(s->temperature, record->temperature) && is_same(s->strength, record->strength))
             return work->last_setting = place;
     }
-    if (work->n_settings == work->settings_capacity) {
-        work->settings_capacity = 2 * work->settings_capacity + 16;
-        work->settings =
-            cli_realloc(work->settings, work->settings_capacity, sizeof(*work->settings));
-    }
+    cli_reserve(&work->settings, &work->settings_capacity, work->n_settings + 1,
+                sizeof *work->settings);
     work->settings[work->n_settings] = (eval_setting){.method = record->method,
                                                       .k = record->k,
                                                       .temperature = record->temperature,
@@ -85,9 +82,9 @@ static void grow_cells(draws_work *work)
 {
     work->n_slots = work->n_slots > 0 ? 2 * work->n_slots : 1024;
     work->cells_capacity = work->n_slots / 2;
-    work->cells = cli_realloc(work->cells, work->cells_capacity, sizeof(*work->cells));
-    work->slots = cli_realloc(work->slots, work->n_slots, sizeof(*work->slots));
-    memset(work->slots, 0, work->n_slots * sizeof(*work->slots));
+    work->cells = cli_realloc(work->cells, work->cells_capacity, sizeof *work->cells);
+    work->slots = cli_realloc(work->slots, work->n_slots, sizeof *work->slots);
+    memset(work->slots, 0, work->n_slots * sizeof *work->slots);
     for (size_t i = 0; i < work->n_cells; i++)
         work->slots[find_slot(work, work->cells[i].setting, work->cells[i].stream)] = i + 1;
 }
@@ -152,10 +149,7 @@ static sb_status take_texts(draws_work *work, const sb_record *record, sb_error 
     const size_t n = record->n_sequences;
     if (n == 0)
         return sb_error_set(err, SB_ERR_INPUT, "the draw has no sequences");
-    if (n > work->texts_capacity) {
-        work->texts = cli_realloc(work->texts, n, sizeof(*work->texts));
-        work->texts_capacity = n;
-    }
+    cli_reserve(&work->texts, &work->texts_capacity, n, sizeof *work->texts);
     for (size_t i = 0; i < n; i++) {
         if (record->sequences[i].text == NULL)
             return sb_error_set(err, SB_ERR_INPUT, "sequence %zu: \"text\" is missing", i + 1);
@@ -178,7 +172,7 @@ static sb_status add_draw(draws_work *work, const sb_record *record, sb_error *e
             sb_diversity_compute(work->options->bleu.tokenizer, work->texts, n, &diversity, err);
     if (status != SB_OK)
         return status;
-    memcpy(values + EVAL_D1, diversity.d, sizeof(diversity.d));
+    memcpy(values + EVAL_D1, diversity.d, sizeof diversity.d);
     values[EVAL_DIVERSITY] = diversity.mean;
     eval_cell *const cell = find_cell(work, find_setting(work, record), record->stream);
     for (int v = 0; v < EVAL_VALUES; v++) {
@@ -213,8 +207,8 @@ static int read_draws(draws_work *work)
  * left out. */
 static void average(draws_work *work)
 {
-    uint64_t(*const counts)[EVAL_VALUES] = cli_realloc(NULL, work->n_settings, sizeof(*counts));
-    memset(counts, 0, work->n_settings * sizeof(*counts));
+    uint64_t(*const counts)[EVAL_VALUES] = cli_realloc(NULL, work->n_settings, sizeof *counts);
+    memset(counts, 0, work->n_settings * sizeof *counts);
     for (size_t i = 0; i < work->n_cells; i++) {
         const eval_cell *const cell = &work->cells[i];
         eval_setting *const setting = &work->settings[cell->setting];
@@ -239,8 +233,8 @@ int eval_draws(const eval_options *options)
     sb_error err;
     if (line_reader_open(&work.reader, NULL, &err) != SB_OK)
         return cli_failure("eval", "%s", err.message);
-    work.cache = cli_realloc(NULL, CACHE_SIZE, sizeof(*work.cache));
-    memset(work.cache, 0, CACHE_SIZE * sizeof(*work.cache));
+    work.cache = cli_realloc(NULL, CACHE_SIZE, sizeof *work.cache);
+    memset(work.cache, 0, CACHE_SIZE * sizeof *work.cache);
     int code = read_draws(&work);
     if (code == EXIT_FINE) {
         average(&work);

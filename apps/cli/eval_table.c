@@ -36,7 +36,7 @@ static void put_row(output *out, const eval_setting *setting)
 {
     char strength[16] = "-";
     if (!isnan(setting->strength))
-        snprintf(strength, sizeof(strength), "%.4g", setting->strength);
+        snprintf(strength, sizeof strength, "%.4g", setting->strength);
     output_format(out, "%-11s %3" PRId32 " %4.4g %8s %6" PRIu64, sb_method_name(setting->method),
                   setting->k, setting->temperature, strength, setting->n_inputs);
     for (int v = EVAL_BLEU_MIN; v <= EVAL_BLEU_MAX; v++)

@@ -94,7 +94,7 @@ static void put_corpus(text_work *work)
     char signature[160];
     sb_bleu bleu;
     sb_bleu_score(counts, &work->options->bleu, &bleu);
-    sb_bleu_signature(&work->options->bleu, work->n_references, signature, sizeof(signature));
+    sb_bleu_signature(&work->options->bleu, work->n_references, signature, sizeof signature);
     output *const out = &work->out;
     if (!work->options->is_text) {
         output_text(out, "{\"bleu\":");

@@ -25,7 +25,7 @@ static const command commands[] = {
     {"bench", cmd_bench, "measure the speed of search and of decoding"},
 };
 
-enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
 static int print_help(void)
 {

@@ -74,7 +74,7 @@ void text_put_input(const terminal *term, output *out, uint64_t stream, const ch
                     size_t size)
 {
     char label[40];
-    const int n = snprintf(label, sizeof(label), "input %" PRIu64 ": ", stream);
+    const int n = snprintf(label, sizeof label, "input %" PRIu64 ": ", stream);
     output_text(out, label);
     if (size > 0)
         utf_put_cut(out, text, size, term->width > (size_t)n ? term->width - (size_t)n : 1,

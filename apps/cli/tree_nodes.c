@@ -57,7 +57,7 @@ static sb_status walk_open(walk *opened, const tree *grown, const sb_config *con
         return status;
     const sb_job job = {0};
     int32_t slot;
-    opened->places = cli_realloc(NULL, 1, sizeof(*opened->places));
+    opened->places = cli_realloc(NULL, 1, sizeof *opened->places);
     opened->places[0] = 0;
     opened->n_places = 1;
     return sb_decoder_add(opened->decoder, &job, &slot, err);
@@ -124,8 +124,8 @@ static sb_status add_level(tree *grown, walk *walking, sb_error *err)
                                                      .phi = entry.phi,
                                                      .g = entry.score};
     }
-    walking->places = cli_realloc(walking->places, (size_t)n, sizeof(*walking->places));
-    memcpy(walking->places, places, (size_t)n * sizeof(*places));
+    walking->places = cli_realloc(walking->places, (size_t)n, sizeof *walking->places);
+    memcpy(walking->places, places, (size_t)n * sizeof *places);
     return SB_OK;
 }
 
@@ -158,7 +158,7 @@ static sb_status grow_all(tree *grown, sb_error *err)
     config.method = SB_METHOD_EXPLICIT;
     config.k = TREE_MOST_NODES; /* the last level is listed up to k */
     tree flat = *grown;
-    flat.nodes = cli_realloc(NULL, TREE_MOST_NODES, sizeof(*flat.nodes));
+    flat.nodes = cli_realloc(NULL, TREE_MOST_NODES, sizeof *flat.nodes);
     flat.nodes[0] = (tree_node){.parent = -1, .next = -1, .token = -1, .g = -INFINITY};
     flat.n_nodes = 1;
     walk walking;
@@ -172,7 +172,7 @@ static sb_status grow_all(tree *grown, sb_error *err)
     if (status == SB_OK) {
         for (int32_t i = 1; i < flat.n_nodes && flat.nodes[i].depth == 1; i++)
             flat.nodes[0].g = fmax(flat.nodes[0].g, flat.nodes[i].g);
-        grown->nodes = cli_realloc(NULL, (size_t)flat.n_nodes, sizeof(*grown->nodes));
+        grown->nodes = cli_realloc(NULL, (size_t)flat.n_nodes, sizeof *grown->nodes);
         grown->n_nodes = 0;
         copy_branch(&flat, 0, -1, grown);
     }
@@ -196,8 +196,8 @@ static sb_status mark_level(tree *grown, walk *walking, sb_error *err)
         }
         grown->nodes[places[n]].role = TREE_ON_BEAM;
     }
-    walking->places = cli_realloc(walking->places, (size_t)n, sizeof(*walking->places));
-    memcpy(walking->places, places, (size_t)n * sizeof(*places));
+    walking->places = cli_realloc(walking->places, (size_t)n, sizeof *walking->places);
+    memcpy(walking->places, places, (size_t)n * sizeof *places);
     walking->n_places = (size_t)n;
     return SB_OK;
 }

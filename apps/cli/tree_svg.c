@@ -135,7 +135,7 @@ static void put_node(const tree *grown, int32_t i, const double *x, output *out)
     output_format(out, "<g class=\"%s\"><circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%d\"/>",
                   role, role, x[i], y, RADIUS);
     char p[16];
-    format_p(p, sizeof(p), exp(node->phi));
+    format_p(p, sizeof p, exp(node->phi));
     output_format(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", x[i],
                   y + 4, p);
     const double foot = x[i] + RADIUS + BAR_GAP;
@@ -209,7 +209,7 @@ static void put_legend(const tree *grown, double y, output *out)
 
 void tree_write_svg(const tree *grown, output *out)
 {
-    double *const x = cli_realloc(NULL, (size_t)grown->n_nodes, sizeof(*x));
+    double *const x = cli_realloc(NULL, (size_t)grown->n_nodes, sizeof *x);
     const int32_t n_leaves = place_nodes(grown, x);
     int32_t depth = 0;
     for (int32_t i = 0; i < grown->n_nodes; i++)

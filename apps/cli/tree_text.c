@@ -89,7 +89,7 @@ static void put_legend(const terminal *term, output *out)
                                         ". missing: the noise is negative"};
     const char *const *const lines = term->unicode ? fine : plain;
     output_char(out, '\n');
-    for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++) {
+    for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
         utf_put_cut(out, lines[i], strlen(lines[i]), term->width, term->unicode);
         output_char(out, '\n');
     }

@@ -18,8 +18,8 @@ static double shift_gumbel(double g, double z, double t)
 }
 
 /* Merges n children into the k largest so far, in descending order. */
-static size_t keep_best(const struct algorithm1_entry *all, size_t n, size_t k,
-                        struct algorithm1_entry *best, size_t n_best)
+static size_t keep_best(const algorithm1_entry *all, size_t n, size_t k, algorithm1_entry *best,
+                        size_t n_best)
 {
     for (size_t i = 0; i < n; i++) {
         if (all[i].g == -INFINITY || (n_best == k && all[i].g <= best[k - 1].g))
@@ -32,9 +32,9 @@ static size_t keep_best(const struct algorithm1_entry *all, size_t n, size_t k,
     return n_best;
 }
 
-size_t algorithm1_step(const struct algorithm1_entry *beam, size_t n_rows, const float *logits,
+size_t algorithm1_step(const algorithm1_entry *beam, size_t n_rows, const float *logits,
                        size_t vocab, double temperature, size_t k, algorithm1_uniform uniform,
-                       void *user, struct algorithm1_entry *scratch, struct algorithm1_entry *best)
+                       void *user, algorithm1_entry *scratch, algorithm1_entry *best)
 {
     size_t n_best = 0;
     for (size_t r = 0; r < n_rows; r++) {
@@ -50,7 +50,7 @@ size_t algorithm1_step(const struct algorithm1_entry *beam, size_t n_rows, const
             const double phi = beam[r].phi + (double)x[j] / temperature - log_z;
             const double g = phi == -INFINITY ? phi : phi - log(-log(uniform(user)));
             z = fmax(z, g);
-            scratch[j] = (struct algorithm1_entry){phi, g, r, j};
+            scratch[j] = (algorithm1_entry){phi, g, r, j};
         }
         for (size_t j = 0; j < vocab; j++)
             if (scratch[j].g > -INFINITY)

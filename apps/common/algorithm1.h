@@ -9,18 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct algorithm1_entry {
+typedef struct algorithm1_entry {
     double phi, g;
     size_t row, token;
-};
+} algorithm1_entry;
 
 /* A source of uniforms in (0, 1). */
 typedef double (*algorithm1_uniform)(void *user);
 
 /* beam: (n_rows) the parents' phi and g. logits: (n_rows, vocab). Writes at most k children to
  * best, in descending order of g, and returns their number. scratch: (vocab) entries. */
-size_t algorithm1_step(const struct algorithm1_entry *beam, size_t n_rows, const float *logits,
+size_t algorithm1_step(const algorithm1_entry *beam, size_t n_rows, const float *logits,
                        size_t vocab, double temperature, size_t k, algorithm1_uniform uniform,
-                       void *user, struct algorithm1_entry *scratch, struct algorithm1_entry *best);
+                       void *user, algorithm1_entry *scratch, algorithm1_entry *best);
 
 #endif

@@ -16,7 +16,7 @@ static void say(const char *command, const char *format, va_list args)
 {
     char message[sizeof(((sb_error *)0)->message)];
     sb_error clean; /* sb_error_set replaces control characters, which may come from a file */
-    vsnprintf(message, sizeof(message), format, args);
+    vsnprintf(message, sizeof message, format, args);
     sb_error_set(&clean, SB_OK, "%s", message);
     if (command != NULL)
         fprintf(stderr, "sbeam %s: %s\n", command, clean.message);
@@ -63,6 +63,20 @@ void *cli_realloc(void *memory, size_t n, size_t size)
     return bigger;
 }
 
+void cli_reserve(void *array_pointer, size_t *capacity, size_t need, size_t size)
+{
+    if (need <= *capacity)
+        return;
+    size_t wanted = *capacity < 8 ? 16 : 2 * *capacity;
+    if (wanted < need)
+        wanted = need;
+    void *array;
+    memcpy(&array, array_pointer, sizeof array);
+    array = cli_realloc(array, wanted, size);
+    memcpy(array_pointer, &array, sizeof array);
+    *capacity = wanted;
+}
+
 char *cli_copy_text(const char *text)
 {
     const size_t size = strlen(text) + 1;
@@ -93,7 +107,7 @@ int cli_random_seed(const char *command, uint64_t *seed)
 {
     uint64_t bits;
     FILE *const file = fopen("/dev/urandom", "rb");
-    const size_t n = file != NULL ? fread(&bits, sizeof(bits), 1, file) : 0;
+    const size_t n = file != NULL ? fread(&bits, sizeof bits, 1, file) : 0;
     if (file != NULL)
         fclose(file);
     if (n != 1)

@@ -28,6 +28,9 @@ int cli_error(const char *command, const sb_error *err);
 /* Resizes `memory` to n items of `size` bytes, and at least 1 byte. Ends the program with a message
  * if there is not enough memory, so the result is never NULL; it is the caller's to free. */
 void *cli_realloc(void *memory, size_t n, size_t size);
+/* Makes room for `need` items in an array that grows by doubling. array_pointer is the address of
+ * the pointer to the array. Ends the program as above. */
+void cli_reserve(void *array_pointer, size_t *capacity, size_t need, size_t size);
 /* Returns a copy of a text, allocated by cli_realloc; the caller's to free. */
 char *cli_copy_text(const char *text);
 

@@ -19,7 +19,7 @@ sb_status line_reader_open(line_reader *reader, const char *path, sb_error *err)
     while (end > name && ((unsigned char)*end & 0xc0) == 0x80) /* do not start inside a character */
         end++;
     *reader = (line_reader){0};
-    snprintf(reader->name, sizeof(reader->name), "%s%s", end > name ? "..." : "", end);
+    snprintf(reader->name, sizeof reader->name, "%s%s", end > name ? "..." : "", end);
     reader->file = is_stdin ? stdin : fopen(path, "rb");
     if (reader->file != NULL)
         return SB_OK;

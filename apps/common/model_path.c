@@ -45,7 +45,7 @@ static bool cut_name(char *path)
 static void gather_places(places *p)
 {
     char folder[PATH_SIZE];
-    const ssize_t size = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
+    const ssize_t size = readlink("/proc/self/exe", folder, sizeof folder - 1);
     folder[size > 0 ? size : 0] = '\0';
     const bool has_folder = cut_name(folder);
     if (has_folder) {
@@ -74,7 +74,7 @@ static void refuse(const char *command, const places *p)
     for (size_t i = 0; i < p->n; i++) {
         const char *const shown = shorten(p->folders[i]);
         const size_t used = strlen(list);
-        snprintf(list + used, sizeof(list) - used, "%s%s%s",
+        snprintf(list + used, sizeof list - used, "%s%s%s",
                  i == 0          ? ""
                  : i + 1 == p->n ? " or "
                                  : ", ",
@@ -95,13 +95,13 @@ char *model_path_find(const char *command, const char *given)
     const char *const path = given != NULL ? given : getenv("SBEAM_MODEL");
     if (path != NULL && *path != '\0')
         return cli_copy_text(path);
-    places *const p = cli_realloc(NULL, 1, sizeof(*p));
+    places *const p = cli_realloc(NULL, 1, sizeof *p);
     p->n = 0;
     gather_places(p);
     char *found = NULL;
     for (size_t i = 0; i < p->n && found == NULL; i++) {
-        char *const candidate = cli_realloc(NULL, PATH_SIZE + sizeof(DEFAULT_MODEL) + 1, 1);
-        snprintf(candidate, PATH_SIZE + sizeof(DEFAULT_MODEL) + 1, "%s/" DEFAULT_MODEL,
+        char *const candidate = cli_realloc(NULL, PATH_SIZE + sizeof DEFAULT_MODEL + 1, 1);
+        snprintf(candidate, PATH_SIZE + sizeof DEFAULT_MODEL + 1, "%s/" DEFAULT_MODEL,
                  p->folders[i]);
         if (access(candidate, F_OK) == 0)
             found = candidate;

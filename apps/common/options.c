@@ -99,10 +99,10 @@ static found_option find_option(const option_spec *spec, const char *long_name, 
                   {common_options, FOUND_COMMON}};
     found_option found = {.where = FOUND_NONE};
     if (long_name != NULL)
-        snprintf(found.shown, sizeof(found.shown), "--%s", long_name);
+        snprintf(found.shown, sizeof found.shown, "--%s", long_name);
     else
-        snprintf(found.shown, sizeof(found.shown), "-%c", short_name);
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        snprintf(found.shown, sizeof found.shown, "-%c", short_name);
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         const int place = tables[i].table ? find_in(tables[i].table, long_name, short_name) : -1;
         if (place < 0)
             continue;
@@ -118,7 +118,7 @@ static found_option find_option(const option_spec *spec, const char *long_name, 
     const sb_option *setting;
     for (int i = 0; (setting = sb_config_option((size_t)i)) != NULL && i < MAX_SETTINGS; i++) {
         char spelt[64];
-        options_spell(setting, spelt, sizeof(spelt));
+        options_spell(setting, spelt, sizeof spelt);
         if (spec->takes != NULL && spec->takes(setting) &&
             matches(spelt, options_letter(setting), long_name, short_name))
             return found_setting(&found, i);
@@ -143,13 +143,13 @@ static const char *suggest_option(const option_spec *spec, const char *word, cha
                                     common_options};
     char spelt[MAX_SETTINGS][64];
     suggestion closest = {.word = word};
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
         for (const option *o = tables[i]; o != NULL && o->name != NULL; o++)
             suggest_offer(&closest, o->name);
     const sb_option *setting;
     for (size_t i = 0; (setting = sb_config_option(i)) != NULL && i < MAX_SETTINGS; i++)
         if (spec->takes != NULL && spec->takes(setting))
-            suggest_offer(&closest, options_spell(setting, spelt[i], sizeof(spelt[i])));
+            suggest_offer(&closest, options_spell(setting, spelt[i], sizeof spelt[i]));
     if (closest.best == NULL)
         return NULL;
     snprintf(buffer, size, "%s", closest.best);
@@ -168,7 +168,7 @@ static int refuse_unknown(const options *parsed, const char *shown)
     const bool is_long = shown[1] == '-';
     const char *const word = parsed->argv[parsed->next - 1]; /* such as "-seed" for -s */
     char meant[64];
-    if (is_long && suggest_option(spec, shown + 2, meant, sizeof(meant)) != NULL)
+    if (is_long && suggest_option(spec, shown + 2, meant, sizeof meant) != NULL)
         return cli_usage(spec->command, "unknown option '%s'; did you mean '--%s'?", shown, meant);
     if (!is_long && find_option(spec, word + 1, 0).where != FOUND_NONE)
         return cli_usage(spec->command, "unknown option '%s'; did you mean '-%s'?", shown, word);
@@ -209,7 +209,7 @@ static bool apply_format(options *parsed)
     if (parsed->format >= 0)
         return true;
     char advice[96];
-    suggest_advice(parsed->value, parsed->spec->formats, advice, sizeof(advice));
+    suggest_advice(parsed->value, parsed->spec->formats, advice, sizeof advice);
     parsed->exit_code = cli_usage(parsed->spec->command, "format is '%s'; expected %s%s",
                                   parsed->value, parsed->spec->formats, advice);
     return false;
@@ -231,7 +231,7 @@ static found_option read_option(options *parsed)
         } else if (word[1] == '-') {
             char name[64];
             const size_t n = strcspn(word + 2, "=");
-            snprintf(name, sizeof(name), "%.*s", n < 60 ? (int)n : 60, word + 2);
+            snprintf(name, sizeof name, "%.*s", n < 60 ? (int)n : 60, word + 2);
             if (word[2 + n] == '=')
                 parsed->value = word + 3 + n;
             return find_option(parsed->spec, name, 0);
@@ -318,9 +318,9 @@ int options_check(options *parsed)
         if (reason != NULL)
             return cli_usage(command, "method %s refuses %s: %s", method, setting->name, reason);
         char spelt[64], methods[128];
-        options_list_methods(setting->methods, methods, sizeof(methods));
+        options_list_methods(setting->methods, methods, sizeof methods);
         return cli_usage(command, "method %s does not take --%s: it belongs to %s", method,
-                         options_spell(setting, spelt, sizeof(spelt)), methods);
+                         options_spell(setting, spelt, sizeof spelt), methods);
     }
     sb_error err;
     if (sb_config_check(&parsed->config, &err) != SB_OK)

@@ -58,7 +58,7 @@ static void put_entry(output *out, char letter, const char *name, const char *me
 {
     char dash[8] = "    ";
     if (letter != 0)
-        snprintf(dash, sizeof(dash), "-%c, ", letter);
+        snprintf(dash, sizeof dash, "-%c, ", letter);
     const size_t start = out->size;
     output_format(out, "  %s--%s%s", dash, name, metavar ? " " : "");
     size_t column = out->size - start;
@@ -86,8 +86,8 @@ static void describe_range(const sb_option *setting, char *text, size_t size)
         sb_number_format(min, setting->min);
         sb_number_format(max, setting->max);
     } else {
-        snprintf(min, sizeof(min), "%g", setting->min);
-        snprintf(max, sizeof(max), "%g", setting->max);
+        snprintf(min, sizeof min, "%g", setting->min);
+        snprintf(max, sizeof max, "%g", setting->max);
     }
     text[0] = '\0';
     if (has_min && has_max && setting->open_min)
@@ -104,19 +104,19 @@ static void describe_range(const sb_option *setting, char *text, size_t size)
 static void put_setting(output *out, const sb_option *setting)
 {
     char spelt[64], range[128], methods[128], help[640];
-    options_spell(setting, spelt, sizeof(spelt));
-    describe_range(setting, range, sizeof(range));
-    const bool is_for_all = options_list_methods(setting->methods, methods, sizeof(methods));
+    options_spell(setting, spelt, sizeof spelt);
+    describe_range(setting, range, sizeof range);
+    const bool is_for_all = options_list_methods(setting->methods, methods, sizeof methods);
     const char *const negation = strcmp(spelt, setting->name) != 0 ? "do not " : "";
     const char *const initial =
         strcmp(setting->name, "seed") == 0 ? "random" : setting->default_text;
     if (setting->type != SB_OPTION_FLAG)
-        snprintf(help, sizeof(help), "%s (%s%s%sdefault: %s)", setting->help,
+        snprintf(help, sizeof help, "%s (%s%s%sdefault: %s)", setting->help,
                  is_for_all ? "" : methods, is_for_all ? "" : "; ", range, initial);
     else if (is_for_all)
-        snprintf(help, sizeof(help), "%s%s", negation, setting->help);
+        snprintf(help, sizeof help, "%s%s", negation, setting->help);
     else
-        snprintf(help, sizeof(help), "%s%s (%s)", negation, setting->help, methods);
+        snprintf(help, sizeof help, "%s%s (%s)", negation, setting->help, methods);
     put_entry(out, options_letter(setting), spelt, setting->metavar, help);
 }
 
@@ -127,12 +127,12 @@ static void put_own_setting(output *out, const option *own)
     const sb_option *const setting = options_setting((size_t)options_find_setting(own->name));
     char range[64] = "", help[640];
     if (setting->type == SB_OPTION_INT && setting->max < 0x1p53)
-        snprintf(range, sizeof(range), ", %.0f to %.0f", setting->min, setting->max);
+        snprintf(range, sizeof range, ", %.0f to %.0f", setting->min, setting->max);
     if (setting->default_text != NULL)
-        snprintf(help, sizeof(help), "%s%s (default: %s)", setting->help, range,
+        snprintf(help, sizeof help, "%s%s (default: %s)", setting->help, range,
                  setting->default_text);
     else
-        snprintf(help, sizeof(help), "%s", setting->help);
+        snprintf(help, sizeof help, "%s", setting->help);
     put_entry(out, 0, own->name, setting->metavar, own->help != NULL ? own->help : help);
 }
 
@@ -173,7 +173,7 @@ int options_help(const option_spec *spec)
     }
     char help[128];
     const char *const first = spec->format_default != NULL ? spec->format_default : spec->formats;
-    snprintf(help, sizeof(help), "format of the output (default: %.*s)", (int)strcspn(first, "|"),
+    snprintf(help, sizeof help, "format of the output (default: %.*s)", (int)strcspn(first, "|"),
              first);
     output_text(&out, "\nGeneral:\n");
     put_entry(&out, 'f', "format", spec->formats, help);

@@ -20,7 +20,7 @@ static sb_status set_temperatures(options *parsed, const char *list, sb_error *e
     for (const char *item = list;; item++) {
         const size_t n = strcspn(item, ",");
         char text[64];
-        if (n >= sizeof(text) || parsed->n_temperatures == MAX_TEMPERATURES) {
+        if (n >= sizeof text || parsed->n_temperatures == MAX_TEMPERATURES) {
             sb_error_set(
                 err, SB_ERR_ARGUMENT,
                 "the list of temperatures has more than %d, or one of more than 63 characters",
@@ -63,7 +63,7 @@ static const struct table {
 } tables[] = {
     {sb_config_option, set_config}, {sb_plan_option, set_plan}, {sb_bleu_option, set_bleu}};
 
-enum { N_TABLES = sizeof(tables) / sizeof(tables[0]) };
+enum { N_TABLES = sizeof tables / sizeof tables[0] };
 
 /* Returns setting i of the list and writes its table, or returns NULL if i is past the end. */
 static const sb_option *find_setting(size_t i, const struct table **table)
@@ -107,7 +107,7 @@ bool options_has(const options *parsed, const char *name)
 
 char options_letter(const sb_option *setting)
 {
-    for (size_t i = 0; i < sizeof(shorthands) / sizeof(shorthands[0]); i++)
+    for (size_t i = 0; i < sizeof shorthands / sizeof shorthands[0]; i++)
         if (strcmp(shorthands[i].name, setting->name) == 0)
             return shorthands[i].letter;
     return 0;
@@ -137,7 +137,7 @@ bool options_apply_setting(options *parsed, int place)
         return true;
     char advice[96] = "";
     if (setting->type == SB_OPTION_CHOICE) /* its metavar lists the choices: "stay|leave" */
-        suggest_advice(value, setting->metavar, advice, sizeof(advice));
+        suggest_advice(value, setting->metavar, advice, sizeof advice);
     parsed->exit_code = cli_usage(parsed->spec->command, "%s%s", err.message, advice);
     return false;
 }

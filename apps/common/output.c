@@ -63,8 +63,8 @@ void output_format(output *out, const char *format, ...)
     va_start(args, format);
     va_copy(again, args);
     char text[256]; /* enough, except for fields as wide as a wide terminal */
-    const int n = vsnprintf(text, sizeof(text), format, args);
-    if (n >= (int)sizeof(text)) {
+    const int n = vsnprintf(text, sizeof text, format, args);
+    if (n >= (int)sizeof text) {
         vsnprintf(output_reserve(out, (size_t)n + 1), (size_t)n + 1, format, again);
         out->size += (size_t)n;
     } else if (n > 0) {
@@ -108,11 +108,6 @@ void output_json_number(output *out, double x)
         output_number(out, x);
     else
         output_bytes(out, "null", 4);
-}
-
-void output_json_bool(output *out, bool value)
-{
-    output_text(out, value ? "true" : "false");
 }
 
 void output_json_tokens(output *out, const int32_t *tokens, int32_t n)

@@ -44,7 +44,6 @@ void output_field(output *out, const char *text, size_t size);
 /* Append JSON values and keys. */
 void output_json_string(output *out, const char *text, size_t size); /* invalid UTF-8: U+FFFD */
 void output_json_number(output *out, double x);                      /* not finite: null */
-void output_json_bool(output *out, bool value);
 void output_json_tokens(output *out, const int32_t *tokens, int32_t n);
 void output_key(output *out, const char *key);
 void output_key_number(output *out, const char *key, double x);

@@ -55,14 +55,8 @@ static bool is_empty(const char *text, size_t size)
 
 static void keep_text(reference_set *set, uint64_t segment, const char *text, size_t size)
 {
-    if (set->n_found == set->found_capacity) {
-        set->found_capacity = 2 * set->found_capacity + 64;
-        set->found = cli_realloc(set->found, set->found_capacity, sizeof(*set->found));
-    }
-    if (size > set->pool_capacity - set->pool_size) {
-        set->pool_capacity = 2 * set->pool_capacity + size + 4096;
-        set->pool = cli_realloc(set->pool, set->pool_capacity, 1);
-    }
+    cli_reserve(&set->found, &set->found_capacity, set->n_found + 1, sizeof *set->found);
+    cli_reserve(&set->pool, &set->pool_capacity, set->pool_size + size, 1);
     memcpy(set->pool + set->pool_size, text, size);
     set->found[set->n_found++] = (found_text){segment, set->pool_size, size};
     set->pool_size += size;
@@ -87,7 +81,7 @@ static sb_status read_file(reference_set *set, const char *path, reference_sourc
     const sb_status status = line_reader_open(&reader, path, err);
     if (status != SB_OK)
         return status;
-    memcpy(file->name, reader.name, sizeof(file->name));
+    memcpy(file->name, reader.name, sizeof file->name);
     int more;
     while ((more = line_reader_next(&reader, err)) > 0)
         split_line(set, reader.number - 1, reader.line, reader.size);
@@ -100,9 +94,9 @@ static sb_status read_file(reference_set *set, const char *path, reference_sourc
 static void sort_texts(reference_set *set)
 {
     const size_t n = (size_t)set->n_segments;
-    set->texts = cli_realloc(NULL, set->n_found, sizeof(*set->texts));
-    set->first = cli_realloc(NULL, n + 2, sizeof(*set->first));
-    memset(set->first, 0, (n + 2) * sizeof(*set->first));
+    set->texts = cli_realloc(NULL, set->n_found, sizeof *set->texts);
+    set->first = cli_realloc(NULL, n + 2, sizeof *set->first);
+    memset(set->first, 0, (n + 2) * sizeof *set->first);
     for (size_t i = 0; i < set->n_found; i++)
         set->first[set->found[i].segment + 2]++;
     for (size_t i = 2; i < n + 2; i++)
@@ -120,9 +114,9 @@ static void sort_texts(reference_set *set)
 sb_status reference_set_open(reference_set **set, const char *const *paths, size_t n_paths,
                              sb_error *err)
 {
-    reference_set *const opened = cli_realloc(NULL, 1, sizeof(*opened));
+    reference_set *const opened = cli_realloc(NULL, 1, sizeof *opened);
     *opened = (reference_set){.n_files = n_paths};
-    opened->files = cli_realloc(NULL, n_paths, sizeof(*opened->files));
+    opened->files = cli_realloc(NULL, n_paths, sizeof *opened->files);
     for (size_t i = 0; i < n_paths; i++) {
         const sb_status status = read_file(opened, paths[i], &opened->files[i], err);
         if (status != SB_OK) {

@@ -67,7 +67,7 @@ const char *suggest_choice(const char *word, const char *choices, char *buffer, 
     while (*choices != '\0') {
         const size_t n = strcspn(choices, "|");
         char candidate[LONGEST + 1];
-        if (n < sizeof(candidate) && n < size) {
+        if (n < sizeof candidate && n < size) {
             memcpy(candidate, choices, n);
             candidate[n] = '\0';
             s.best = NULL;
@@ -87,7 +87,7 @@ void suggest_advice(const char *value, const char *choices, char *advice, size_t
 {
     char meant[LONGEST + 1];
     advice[0] = '\0';
-    if (suggest_choice(value, choices, meant, sizeof(meant)) != NULL)
+    if (suggest_choice(value, choices, meant, sizeof meant) != NULL)
         snprintf(advice, size, "; did you mean '%s'?", meant);
 }
 
@@ -139,7 +139,7 @@ static const struct {
 
 const char *suggest_for_habit(const char *shown, const char **name)
 {
-    for (size_t i = 0; i < sizeof(habits) / sizeof(habits[0]); i++) {
+    for (size_t i = 0; i < sizeof habits / sizeof habits[0]; i++) {
         if (strcmp(shown, habits[i].habit) == 0) {
             *name = habits[i].name;
             return habits[i].advice;

@@ -58,9 +58,9 @@ int utf_width(uint32_t code)
 {
     if (code < 0x300)
         return 1;
-    if (is_in(code, zero_width, sizeof(zero_width) / sizeof(zero_width[0])))
+    if (is_in(code, zero_width, sizeof zero_width / sizeof zero_width[0]))
         return 0;
-    return is_in(code, double_width, sizeof(double_width) / sizeof(double_width[0])) ? 2 : 1;
+    return is_in(code, double_width, sizeof double_width / sizeof double_width[0]) ? 2 : 1;
 }
 
 size_t utf_decode(const char *text, size_t size, uint32_t *code)
@@ -112,7 +112,7 @@ static glyph next_glyph(const char *text, size_t size, bool unicode)
         next.shown[1] = code == '\n' ? 'n' : code == '\t' ? 't' : 'r';
         next.n_shown = next.width = 2;
     } else if (code < 0x20 || (code >= 0x7f && code < 0xa0)) {
-        snprintf(next.shown, sizeof(next.shown), "\\x%02x", (unsigned)code);
+        snprintf(next.shown, sizeof next.shown, "\\x%02x", (unsigned)code);
         next.n_shown = next.width = 4;
     } else {
         memcpy(next.shown, text, next.n_bytes);
@@ -161,7 +161,7 @@ size_t utf_put_cut(output *out, const char *text, size_t size, size_t width, boo
 bool utf_is_locale(void)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *value = getenv(names[i]);
         if (value == NULL || *value == '\0')
             continue;

@@ -19,6 +19,11 @@ from ._text import Text, to_c_string
 METHODS: Tuple[str, ...] = tuple(names_of("sb_method_name"))
 
 
+def method_info(method: str) -> Optional[s.sb_method_info]:
+    """Returns the properties of a method, or None if there is none of this name."""
+    return lib.sb_method_get_info(METHODS.index(method)).contents if method in METHODS else None
+
+
 class Option(NamedTuple):
     """One setting."""
 

@@ -38,6 +38,7 @@ PROTOTYPES = {
     "sb_config_set": (c_int, [_config_p, c_char_p, c_char_p, _error_p]),
     "sb_config_option": (POINTER(s.sb_option), [c_size_t]),
     "sb_method_name": (c_char_p, [c_int]),
+    "sb_method_get_info": (POINTER(s.sb_method_info), [c_int]),
     "sb_end_name": (c_char_p, [c_int]),
     "sb_model_open": (c_int, [_handle_p, c_char_p, _error_p]),
     "sb_model_close": (None, [_handle]),

@@ -14,6 +14,8 @@ ROW_DOUBLE = 1
 
 OPTION_INT, OPTION_REAL, OPTION_FLAG, OPTION_CHOICE = range(4)
 
+LAW_WITHOUT_REPLACEMENT, LAW_INDEPENDENT, LAW_BIASED, LAW_DETERMINISTIC = range(4)
+
 
 class sb_error(Structure):
     _fields_ = [("status", c_int), ("message", c_char * MESSAGE_SIZE)]
@@ -42,6 +44,16 @@ class sb_config(Structure):
         ("n_ban", c_size_t),
         ("stop", POINTER(c_char_p)),
         ("n_stop", c_size_t),
+    ]
+
+
+class sb_method_info(Structure):
+    _fields_ = [
+        ("law", c_int),
+        ("has_g", c_bool),
+        ("counts_samples", c_bool),
+        ("has_rounds", c_bool),
+        ("why_no_estimate", c_char_p),
     ]
 
 
@@ -219,6 +231,6 @@ class sb_diversity(Structure):
     _fields_ = [("d", c_double * NGRAM_ORDERS), ("mean", c_double)]
 
 
-MIRRORED = (sb_error, sb_config, sb_option, sb_model_info, sb_sequence, sb_result, sb_input,
-            sb_cache_stats, sb_plan, sb_pipe, sb_decoder_spec, sb_job, sb_topk_item, sb_estimate,
-            sb_bleu_config, sb_text, sb_bleu_counts, sb_bleu, sb_diversity)
+MIRRORED = (sb_error, sb_config, sb_method_info, sb_option, sb_model_info, sb_sequence, sb_result,
+            sb_input, sb_cache_stats, sb_plan, sb_pipe, sb_decoder_spec, sb_job, sb_topk_item,
+            sb_estimate, sb_bleu_config, sb_text, sb_bleu_counts, sb_bleu, sb_diversity)

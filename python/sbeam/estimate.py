@@ -10,15 +10,16 @@ import numpy as np
 
 from . import _structs as s
 from ._arrays import count, refuse_graph, to_doubles, to_values
+from ._config import method_info
 from ._errors import ArgumentError
 from ._library import call, names_of
 from .results import Draw, Sequence
 
 ESTIMATORS: Tuple[str, ...] = tuple(names_of("sb_estimator_name"))
 
-# The default estimator of each method.
-_OF_METHOD = {"sbs": "sbs-normalised", "explicit": "sbs-normalised", "sample": "mc",
-              "beam": "beam-normalised"}
+# The default estimator for each law of a method.
+_OF_LAW = {s.LAW_WITHOUT_REPLACEMENT: "sbs-normalised", s.LAW_INDEPENDENT: "mc",
+           s.LAW_DETERMINISTIC: "beam-normalised"}
 
 
 class Estimate(NamedTuple):
@@ -50,10 +51,7 @@ def estimate(draw: Union[Draw, Mapping[str, Any]], f: Union[Callable[[Sequence],
 
     include/sbeam/estimate.h has the formulas; doc/estimating.md says how far to trust each."""
     if isinstance(draw, Draw):
-        if estimator is None and draw.method not in _OF_METHOD:
-            raise ArgumentError("there is no estimator for method %s: its draws are biased or have "
-                                "no kappa" % draw.method)
-        estimator = estimator or _OF_METHOD[draw.method]
+        estimator = estimator or _default_estimator(draw.method)
         log_p = np.array([sequence.log_p for sequence in draw], dtype=np.float64)
         kappa = draw.kappa if kappa is None else kappa
         values = [f(sequence) for sequence in draw] if callable(f) else f
@@ -86,3 +84,11 @@ def estimate(draw: Union[Draw, Mapping[str, Any]], f: Union[Callable[[Sequence],
          log_p.ctypes.data_as(pointer), len(log_p), float(kappa), ctypes.byref(found))
     return Estimate(found.value, found.se, found.ess, found.mc_equivalent, found.weight_sum,
                     estimator)
+
+
+def _default_estimator(method: str) -> str:
+    info = method_info(method)
+    if info is None or info.why_no_estimate is not None:
+        raise ArgumentError("there is no estimator for method %s: its draws are biased or have no "
+                            "kappa" % method)
+    return _OF_LAW[info.law]

@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterable, List, Optional, Tuple, Union
 import numpy as np
 
 from ._arrays import advise_inputs, count, is_tensor, to_numpy
-from ._config import is_many, to_int, to_ints, to_seed
+from ._config import is_many, method_info, to_int, to_ints, to_seed
 from ._errors import ArgumentError
 from .decoder import Decoder, number_inputs
 from .results import Draw
@@ -58,8 +58,9 @@ def sample_without_replacement(
     common = dict(settings, k=k, eos=eos, max_len=max_len, method=method, seed=to_seed(seed),
                   is_leaf=is_leaf, is_stop=is_stop, decode=decode, ban=ban)
     temperatures, numbers, rounds = number_inputs(n, temperature, streams, draws)
-    if method == "reject" and n > 1:
-        # This method starts again after each round of samples, and inputs do so at different times.
+    info = method_info(method)
+    if info is not None and info.has_rounds and n > 1:
+        # Inputs start again after each round of samples, and they do so at different times.
         # One input at a time, all rows of a call have the same length, and so have their states.
         found = [_run(step_fn, _reorder(init_state, np.array([i])), starts[i:i + 1], vocab_size,
                       dict(common, streams=[numbers[i]], temperature=temperatures[i],
@@ -98,7 +99,7 @@ def _run(step_fn: StepFunction, init_state: Any, starts: np.ndarray, vocab_size:
         decoder.advance(logits)
         while not decoder.done:
             parent, token, input = decoder.rows()
-            if parent[0] < 0:  # method reject starts again
+            if parent[0] < 0:  # a new round
                 logits, states = _step(step_fn, init_state, starts)
             else:
                 logits, states = _step(step_fn, _reorder(states, parent), token.astype(np.int64))

@@ -1,4 +1,5 @@
-/* Reads decimal numbers. Model files have millions of short numbers, for which strtod is slow.
+/* Reads and writes decimal numbers. Model files have millions of short numbers, for which strtod is
+ * slow.
  *
  * A number is m * 10^e with integers m and e. If m <= 2^53 and |e| <= 22, then m and 10^|e| are
  * exact as doubles, so that one multiplication or division rounds once and gives the nearest double
@@ -14,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { FAST_DIGITS = 18, FAST_EXPONENT = 22, KEPT_DIGITS = 800 };
 
@@ -25,11 +27,11 @@ static const double power_of_ten[FAST_EXPONENT + 1] = {
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 /* The parts of a number: (-)digits * 10^exponent. */
-typedef struct parts {
+struct parts {
     const char *start, *end; /* the digits, with at most one point among them */
     bool negative;
     int64_t exponent; /* as written, or at least huge_exponent in magnitude */
-} parts;
+};
 
 static bool is_digit(char c)
 {
@@ -55,7 +57,7 @@ static bool read_exponent(const char *p, const char *end, int64_t *exponent)
 }
 
 /* Reads any number, by strtod. */
-static bool parse_slowly(const parts *number, double *value)
+static bool parse_slowly(const struct parts *number, double *value)
 {
     char copy[KEPT_DIGITS + 32];
     size_t n = 0;
@@ -92,7 +94,7 @@ static bool parse_slowly(const parts *number, double *value)
 bool decimal_parse(const char *text, size_t size, double *value)
 {
     const char *p = text, *const end = text + size;
-    parts number = {.negative = size > 0 && *p == '-'};
+    struct parts number = {.negative = size > 0 && *p == '-'};
     if (size > 0 && (*p == '-' || *p == '+'))
         p++;
     number.start = p;
@@ -128,4 +130,31 @@ bool decimal_parse(const char *text, size_t size, double *value)
                                           : (double)mantissa * power_of_ten[exponent];
     *value = number.negative ? -magnitude : magnitude;
     return true;
+}
+
+/* Replaces the decimal separator of the locale, which may have several bytes, by a point. Returns
+ * the length. */
+static size_t use_point(char *text)
+{
+    char *end = text;
+    bool is_separator = false;
+    for (const char *c = text; *c != '\0'; c++) {
+        const bool is_kept = strchr("0123456789+-e", *c) != NULL;
+        if (is_kept || !is_separator)
+            *end++ = is_kept ? *c : '.';
+        is_separator = !is_kept;
+    }
+    *end = '\0';
+    return (size_t)(end - text);
+}
+
+size_t decimal_print(char text[SB_NUMBER_SIZE], double x)
+{
+    for (int n = 15;; n++) {
+        double back;
+        snprintf(text, SB_NUMBER_SIZE, "%.*g", n, x);
+        const size_t length = use_point(text);
+        if (n == 17 || (decimal_parse(text, length, &back) && back == x))
+            return length;
+    }
 }

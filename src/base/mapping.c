@@ -22,7 +22,7 @@ static sb_status fail_kind(const char *name, mode_t mode, sb_error *err)
 }
 
 /* Maps an open file. */
-static sb_status map_file(mapping *map, int fd, const char *name, sb_error *err)
+static sb_status map_file(struct mapping *map, int fd, const char *name, sb_error *err)
 {
     struct stat facts;
     if (fstat(fd, &facts) != 0)
@@ -39,11 +39,11 @@ static sb_status map_file(mapping *map, int fd, const char *name, sb_error *err)
             return status_fail(err, SB_ERR_IO, "%s: cannot map the file into memory: %s", name,
                                strerror(errno));
     }
-    *map = (mapping){data, size};
+    *map = (struct mapping){data, size};
     return SB_OK;
 }
 
-sb_status mapping_open(mapping *map, const char *path, sb_error *err)
+sb_status mapping_open(struct mapping *map, const char *path, sb_error *err)
 {
     char name[STATUS_NAME_SIZE];
     status_name(name, path);
@@ -56,9 +56,9 @@ sb_status mapping_open(mapping *map, const char *path, sb_error *err)
     return status;
 }
 
-void mapping_close(mapping *map)
+void mapping_close(struct mapping *map)
 {
     if (map->data != NULL)
         munmap((void *)(uintptr_t)map->data, map->size);
-    *map = (mapping){0};
+    *map = (struct mapping){0};
 }

@@ -7,16 +7,16 @@
 
 #include "sbeam/error.h"
 
-typedef struct mapping {
+struct mapping {
     const uint8_t *data; /* NULL if the file is empty */
     size_t size;
-} mapping;
+};
 
 /* Maps a regular file. Anything else (a directory, a pipe, a device) is SB_ERR_IO; a pipe is not
  * waited for. On success *map is the caller's to close. The file must not shrink while it is
  * mapped: reading past its new end would kill the process. */
-sb_status mapping_open(mapping *map, const char *path, sb_error *err);
+sb_status mapping_open(struct mapping *map, const char *path, sb_error *err);
 /* Releases the memory and zeroes *map. A zeroed mapping is allowed. */
-void mapping_close(mapping *map);
+void mapping_close(struct mapping *map);
 
 #endif

@@ -10,14 +10,12 @@
  * to x than half the gap. The distance and half the gap are known to one unit of the last place,
  * and half the gap is 256 to 1024 units, so this is seldom uncertain.
  *
- * If it is uncertain, and for magnitudes outside 1e-11 .. 1e17, snprintf and decimal_parse do the
- * same work slowly. */
+ * If it is uncertain, and for magnitudes outside 1e-11 .. 1e17, decimal_print does the same work
+ * slowly. */
 #include "sbeam/format.h"
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/decimal.h"
@@ -125,33 +123,6 @@ static size_t lay_out(char *text, const char *digits, int n, int e)
     return (size_t)(p - text);
 }
 
-/* Replaces the decimal separator of the locale, which may have several bytes, by a point. Returns
- * the length. */
-static size_t use_point(char *text)
-{
-    char *end = text;
-    bool is_separator = false;
-    for (const char *c = text; *c != '\0'; c++) {
-        const bool is_kept = strchr("0123456789+-e", *c) != NULL;
-        if (is_kept || !is_separator)
-            *end++ = is_kept ? *c : '.';
-        is_separator = !is_kept;
-    }
-    *end = '\0';
-    return (size_t)(end - text);
-}
-
-static size_t format_slowly(char *text, double x)
-{
-    for (int n = 15;; n++) {
-        double back;
-        snprintf(text, SB_NUMBER_SIZE, "%.*g", n, x);
-        const size_t length = use_point(text);
-        if (n == N_DIGITS || (decimal_parse(text, length, &back) && back == x))
-            return length;
-    }
-}
-
 /* Returns the upper 64 bits of the product of 128 bits. */
 static uint64_t multiply_high(uint64_t a, uint64_t b)
 {
@@ -164,7 +135,7 @@ static uint64_t multiply_high(uint64_t a, uint64_t b)
 static size_t format_quickly(char *text, double x)
 {
     uint64_t bits;
-    memcpy(&bits, &x, sizeof(bits));
+    memcpy(&bits, &x, sizeof bits);
     const uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
     const uint64_t mantissa = (fraction | UINT64_C(1) << 52) << 11;
     const int binary = (int)(bits >> 52) - 1023; /* 2^binary <= x < 2^(binary + 1) */
@@ -232,7 +203,7 @@ size_t sb_number_format(char *text, double x)
         return sign + sb_number_format_whole(body, (uint64_t)x);
     size_t length = format_quickly(body, x);
     if (length == 0)
-        length = format_slowly(body, x);
+        length = decimal_print(body, x);
     return sign + length;
 }
 

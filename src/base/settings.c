@@ -198,22 +198,6 @@ void settings_default(const struct settings *settings, void *object)
     }
 }
 
-/* Writes the fewest digits (15 to 17) that read back as the same double, with a point in every
- * locale. */
-static void write_shortest(char *text, size_t size, double x)
-{
-    double back = NAN;
-    for (int digits = 15; digits <= 17 && back != x; digits++) {
-        char written[40];
-        snprintf(written, sizeof written, "%.*g", digits, x);
-        for (char *c = written; *c != '\0'; c++)
-            if (strchr("+-.e0123456789", *c) == NULL)
-                *c = '.';
-        decimal_parse(written, strlen(written), &back);
-        snprintf(text, size, "%s", written);
-    }
-}
-
 /* Copies word number `place` of "a|b|c". */
 static void copy_choice(const char *choices, int place, char *text, size_t size)
 {
@@ -230,13 +214,17 @@ sb_status settings_get(const struct settings *settings, const void *object, cons
         return status_fail(err, SB_ERR_ARGUMENT, "there is no option '%s'", name);
     const double number = get_number(object, setting);
     uint64_t integer;
+    char decimal[SB_NUMBER_SIZE];
     switch (setting->field) {
     case FIELD_INT32: snprintf(text, size, "%d", (int)number); break;
     case FIELD_UINT64:
         memcpy(&integer, (const char *)object + setting->offset, sizeof integer);
         snprintf(text, size, "%llu", (unsigned long long)integer);
         break;
-    case FIELD_DOUBLE: write_shortest(text, size, number); break;
+    case FIELD_DOUBLE:
+        decimal_print(decimal, number);
+        snprintf(text, size, "%s", decimal);
+        break;
     case FIELD_BOOL: snprintf(text, size, "%s", number != 0 ? "true" : "false"); break;
     case FIELD_ENUM: copy_choice(setting->option.metavar, (int)number, text, size); break;
     case FIELD_MEGABYTES: snprintf(text, size, "%.0f", ceil(number)); break;

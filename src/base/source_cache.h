@@ -11,31 +11,31 @@
 
 #include "sbeam/error.h"
 
-typedef struct source_place {
+struct source_place {
     int32_t *ids;
     int32_t n; /* 0: nothing is encoded here */
     size_t capacity;
     int32_t n_users;
-} source_place;
+};
 
-typedef struct source_cache {
-    int32_t n;            /* number of inputs, and of places */
-    source_place *places; /* (n) */
-    int32_t *place;       /* (n) by input, -1: none */
-    int32_t next;         /* where the search for a free place begins: reuses the oldest first */
-} source_cache;
+struct source_cache {
+    int32_t n;                   /* number of inputs, and of places */
+    struct source_place *places; /* (n) */
+    int32_t *place;              /* (n) by input, -1: none */
+    int32_t next; /* where the search for a free place begins: reuses the oldest first */
+};
 
-sb_status source_cache_open(source_cache *cache, int32_t n_inputs, sb_error *err);
+sb_status source_cache_open(struct source_cache *cache, int32_t n_inputs, sb_error *err);
 /* Frees what is inside; a zeroed struct is fine. */
-void source_cache_close(source_cache *cache);
+void source_cache_close(struct source_cache *cache);
 
 /* Gives an input the place of these ids. If *is_new, the ids are not encoded there yet, and the
  * caller must encode them; if that fails, source_cache_forget takes the place back. */
-sb_status source_cache_begin(source_cache *cache, int32_t input, const int32_t *ids, int32_t n,
-                             bool *is_new, sb_error *err);
+sb_status source_cache_begin(struct source_cache *cache, int32_t input, const int32_t *ids,
+                             int32_t n, bool *is_new, sb_error *err);
 /* Takes back the place of an input: nothing is encoded there. */
-void source_cache_forget(source_cache *cache, int32_t input);
+void source_cache_forget(struct source_cache *cache, int32_t input);
 /* Takes back all places: nothing is encoded anywhere. */
-void source_cache_clear(source_cache *cache);
+void source_cache_clear(struct source_cache *cache);
 
 #endif

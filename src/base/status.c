@@ -1,26 +1,17 @@
 #include "base/status.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Returns the length of the valid, printable UTF-8 character at p, or 0 if there is none. */
-static int printable_size(const unsigned char *p)
+#include "base/utf8.h"
+
+/* Returns the size of the printable character at p, or 0 if there is none. */
+static size_t printable_size(const char *p, size_t left)
 {
-    if (*p < 0x80)
-        return *p >= 0x20 && *p != 0x7f;
-    if (*p < 0xc2 || *p > 0xf4)
-        return 0;
-    const int size = *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
-    for (int i = 1; i < size; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    const bool too_long = (*p == 0xe0 && p[1] < 0xa0) || (*p == 0xf0 && p[1] < 0x90);
-    const bool too_large = *p == 0xf4 && p[1] >= 0x90;
-    const bool surrogate = *p == 0xed && p[1] >= 0xa0;
-    const bool control = *p == 0xc2 && p[1] < 0xa0; /* C1: 0x9b starts escape sequences */
-    return too_long || too_large || surrogate || control ? 0 : size;
+    const size_t size = utf8_character_size(p, left);
+    const uint32_t code = size > 0 ? utf8_code(p, size) : 0;
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) ? 0 : size; /* 0x9b starts an escape */
 }
 
 /* Replaces each byte that is not part of a printable UTF-8 character by '?', because a message may
@@ -28,12 +19,12 @@ static int printable_size(const unsigned char *p)
  * replaced, too. */
 static void make_printable(char *text)
 {
-    unsigned char *p = (unsigned char *)text;
-    while (*p != '\0') {
-        const int size = printable_size(p);
-        if (size == 0)
-            *p = '?';
-        p += size == 0 ? 1 : size;
+    for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {
+        size = printable_size(text, left);
+        if (size == 0) {
+            *text = '?';
+            size = 1;
+        }
     }
 }
 

@@ -156,6 +156,7 @@ static sb_status finish_reject(sb_decoder *decoder, struct slot *slot)
 const struct method method_reject = {
     .info = {.law = SB_LAW_WITHOUT_REPLACEMENT,
              .counts_samples = true,
+             .has_rounds = true,
              .why_no_estimate =
                  "its draws have no kappa; method sbs draws by the same law and has one"},
     .row_use = ROWS_FLEXIBLE,

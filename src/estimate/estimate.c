@@ -21,7 +21,7 @@ const char *sb_estimator_name(sb_estimator estimator)
 {
     static const char *const names[] = {"mc", "sbs", "sbs-normalised", "beam", "beam-normalised"};
     const size_t i = (size_t)estimator;
-    return i < sizeof(names) / sizeof(names[0]) ? names[i] : NULL;
+    return i < sizeof names / sizeof names[0] ? names[i] : NULL;
 }
 
 static sb_status check_arguments(sb_estimator estimator, const double *f, const double *log_p,
@@ -151,7 +151,7 @@ static sb_status compute_weighted(const double *f, const double *log_p, size_t n
     if (log_p[best] == -INFINITY)
         return status_fail(err, SB_ERR_ARGUMENT,
                            "no sequence has a probability above 0; expected at least one");
-    double *const r = alloc_array(n, sizeof(*r));
+    double *const r = alloc_array(n, sizeof *r);
     if (r == NULL)
         return status_no_memory(err);
     struct sums sums = {.top = logspace_weight(log_p[best], kappa)}; /* the largest weight */
@@ -186,7 +186,7 @@ sb_status sb_estimate_compute(sb_estimator estimator, const double *f, const dou
         return status;
     const bool is_beam =
         estimator == SB_ESTIMATOR_BEAM || estimator == SB_ESTIMATOR_BEAM_NORMALISED;
-    double *const scaled = alloc_array(n, sizeof(*scaled));
+    double *const scaled = alloc_array(n, sizeof *scaled);
     if (scaled == NULL)
         return status_no_memory(err);
     const int exponent = find_exponent(f, n);

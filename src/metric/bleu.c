@@ -91,7 +91,7 @@ sb_status sb_bleu_config_set(sb_bleu_config *config, const char *name, const cha
 sb_status sb_bleu_config_check(const sb_bleu_config *config, sb_error *err)
 {
     if (config == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_bleu_config_check: the config is NULL");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_bleu_config_check: config is NULL");
     const sb_status status = tokenize_check(config->tokenizer, err);
     if (status != SB_OK)
         return status;
@@ -178,7 +178,7 @@ sb_status sb_bleu_count(const sb_bleu_references *references, const char *hypoth
                         sb_bleu_counts *counts, sb_error *err)
 {
     if (references == NULL || counts == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_bleu_count: an argument is NULL");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_bleu_count: references or counts is NULL");
     tokenize_text words = {0};
     sb_bleu_counts counted;
     sb_status status = tokenize(references->config.tokenizer, hypothesis, size, &words, err);
@@ -254,7 +254,7 @@ sb_status sb_bleu_sentence(const sb_bleu_references *references, const char *hyp
                            size_t size, sb_bleu *bleu, sb_error *err)
 {
     if (bleu == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_bleu_sentence: an argument is NULL");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_bleu_sentence: bleu is NULL");
     sb_bleu_counts counts;
     const sb_status status = sb_bleu_count(references, hypothesis, size, &counts, err);
     if (status != SB_OK)

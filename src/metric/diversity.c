@@ -26,7 +26,8 @@ sb_status sb_diversity_compute(sb_tokenizer tokenizer, const sb_text *texts, siz
                                sb_diversity *diversity, sb_error *err)
 {
     if (diversity == NULL || (texts == NULL && n > 0))
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_diversity_compute: an argument is NULL");
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_diversity_compute: texts or diversity is NULL");
     sb_status status = tokenize_check(tokenizer, err);
     ngrams grams;
     tokenize_text words = {0};

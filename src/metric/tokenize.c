@@ -14,8 +14,8 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
 
 #define TOKENIZE_NAME(id, name) [SB_TOKENIZER_##id] = name,
 
@@ -256,7 +256,7 @@ sb_status sb_tokenize(sb_tokenizer tokenizer, const char *text, size_t size, cha
                       sb_error *err)
 {
     if (tokens == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_tokenize: an argument is NULL");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_tokenize: tokens is NULL");
     tokenize_text out = {0};
     const sb_status status = tokenize(tokenizer, text, size, &out, err);
     if (status != SB_OK) {

@@ -2,9 +2,9 @@
  * they are numbers, and symbols from everything. Unlike 13a it looks at whole characters, puts no
  * blanks around the line (so that a point after a number stays attached at the end of the line) and
  * does not replace entities. */
+#include "base/utf8.h"
 #include "metric/tokenize.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
 
 /* A character and its bytes in a text. */
 typedef struct character {

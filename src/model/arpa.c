@@ -24,10 +24,10 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "model/arpa.h"
 #include "model/backend.h"
 #include "model/row_states.h"
-#include "text/utf8.h"
 
 typedef struct arpa_model {
     vocab words;

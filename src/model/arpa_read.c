@@ -25,8 +25,8 @@
 #include "base/alloc.h"
 #include "base/decimal.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "model/arpa.h"
-#include "text/utf8.h"
 
 static const double ln_10 = 2.302585092994045684;
 static const double log10_zero = -99.0; /* this or less: probability zero */

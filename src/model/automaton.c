@@ -13,8 +13,8 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "model/row_states.h"
-#include "text/utf8.h"
 
 enum { DEAD = -2 };
 

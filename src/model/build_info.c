@@ -45,7 +45,7 @@ const char *sb_build_info(size_t i, const char **value)
         {"utf8proc", unicode_is_present() ? "yes" : "no"},
         {"kernels", sb_cpu()},
     };
-    if (i >= sizeof(parts) / sizeof(parts[0]))
+    if (i >= sizeof parts / sizeof parts[0])
         return NULL;
     *value = parts[i].value;
     return parts[i].name;

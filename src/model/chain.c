@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "base/utf8.h"
 #include "model/automaton.h"
 #include "model/backend.h"
-#include "text/utf8.h"
 
 static sb_status fail_at(const json_doc *doc, const json_t *container, sb_error *err,
                          const char *what, const char *about)

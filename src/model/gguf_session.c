@@ -25,37 +25,37 @@ enum {
     PROMPT_UNIT = 128,  /* room for prompts grows in units of this many tokens */
 };
 
-struct gguf_row {
+typedef struct gguf_row {
     int32_t sequence;
     int32_t position; /* position of its next token */
     int32_t input;
-};
+} gguf_row;
 
-struct session {
+typedef struct session {
     const gguf *model;
     sb_session_spec spec;
     bool keeps_prompts;
     struct llama_context *context; /* NULL until a prompt is known */
     llama_memory_t memory;
-    int32_t prompt_room;  /* the longest prompt, in tokens, that fits the context */
-    source_cache prompts; /* which prompt is at which place */
+    int32_t prompt_room;         /* the longest prompt, in tokens, that fits the context */
+    struct source_cache prompts; /* which prompt is at which place */
     float *prompt_logits; /* (max_inputs, n_vocab) by place: after the last token of the prompt */
     struct llama_batch batch; /* of up to n_batch tokens */
     int32_t n_batch;
-    struct gguf_row *now, *next; /* (max_rows) */
+    gguf_row *now, *next; /* (max_rows) */
     int32_t n_now;
     int32_t *heir;   /* (max_rows) by row of `now`: the child that takes over its sequence, or -1 */
     int32_t *unused; /* (max_rows) sequences without a row */
     int32_t n_unused;
     bool *is_lost; /* (max_inputs) a failure destroyed its prompt: it must begin again */
     sb_error loss; /* that failure */
-};
+} session;
 
 /* --- opening --- */
 
 void gguf_session_close(void *opened)
 {
-    struct session *const s = opened;
+    session *const s = opened;
     gguf_context_free(s->context);
     if (s->batch.token != NULL)
         llama_batch_free(s->batch);
@@ -87,7 +87,7 @@ static sb_status check_spec(const sb_session_spec *spec, sb_error *err)
 }
 
 /* Forgets all rows. The cache is not touched. */
-static void clear_rows(struct session *s)
+static void clear_rows(session *s)
 {
     s->n_now = s->n_unused = 0;
     for (int32_t i = s->spec.max_rows; i > 0; i--)
@@ -100,7 +100,7 @@ sb_status gguf_session_open(const void *self, const sb_session_spec *spec, void 
     sb_status status = check_spec(spec, err);
     if (status != SB_OK)
         return status;
-    struct session *const s = alloc_zeroed(1, sizeof *s);
+    session *const s = alloc_zeroed(1, sizeof *s);
     if (s == NULL)
         return status_no_memory(err);
     const size_t n_rows = (size_t)spec->max_rows;
@@ -133,7 +133,7 @@ sb_status gguf_session_open(const void *self, const sb_session_spec *spec, void 
 /* --- the context --- */
 
 /* Forgets all rows and prompts. */
-static void forget_all(struct session *s)
+static void forget_all(session *s)
 {
     clear_rows(s);
     for (int32_t i = 0; i < s->prompts.n; i++)
@@ -142,20 +142,20 @@ static void forget_all(struct session *s)
 }
 
 /* Repeats the failure that destroyed rows and prompts. */
-static sb_status tell_loss(const struct session *s, sb_error *err)
+static sb_status tell_loss(const session *s, sb_error *err)
 {
     return status_fail(err, s->loss.status, "%s", s->loss.message);
 }
 
 /* Gives up a context that llama.cpp left in the middle of a call; it may not even be freed. */
-static void lose_context(struct session *s)
+static void lose_context(session *s)
 {
     forget_all(s);
     s->context = NULL;
 }
 
 /* Makes sure that there is a context with room for a prompt of n tokens. */
-static sb_status reserve_prompt(struct session *s, int32_t n, sb_error *err)
+static sb_status reserve_prompt(session *s, int32_t n, sb_error *err)
 {
     if (s->context != NULL && n <= s->prompt_room)
         return SB_OK;
@@ -196,7 +196,7 @@ static sb_status reserve_prompt(struct session *s, int32_t n, sb_error *err)
 /* --- evaluation --- */
 
 /* Adds a token to the batch. */
-static void push_token(struct session *s, int32_t token, int32_t position, int32_t sequence,
+static void push_token(session *s, int32_t token, int32_t position, int32_t sequence,
                        bool wants_logits)
 {
     const int32_t i = s->batch.n_tokens++;
@@ -208,7 +208,7 @@ static void push_token(struct session *s, int32_t token, int32_t position, int32
 }
 
 /* Evaluates the batch. After a failure the session has no rows and no prompts. */
-static sb_status run_batch(struct session *s, sb_error *err)
+static sb_status run_batch(session *s, sb_error *err)
 {
     bool is_whole;
     if (gguf_context_decode(s->context, s->batch, &is_whole, &s->loss) == SB_OK)
@@ -224,7 +224,7 @@ static sb_status run_batch(struct session *s, sb_error *err)
 
 /* Reads the scores after token i of the batch. The tokens that end a generation are one leaf: their
  * probabilities are added up at the first of them, and the others get -inf. */
-static sb_status read_logits(const struct session *s, int32_t i, float *row, sb_error *err)
+static sb_status read_logits(const session *s, int32_t i, float *row, sb_error *err)
 {
     const gguf *const m = s->model;
     const float *const logits = llama_get_logits_ith(s->context, i);
@@ -244,15 +244,15 @@ static sb_status read_logits(const struct session *s, int32_t i, float *row, sb_
     return SB_OK;
 }
 
-static int32_t prompt_sequence(const struct session *s, int32_t place)
+static int32_t prompt_sequence(const session *s, int32_t place)
 {
     return s->keeps_prompts ? s->spec.max_rows + place : 0;
 }
 
 /* Evaluates the prompt at a place and keeps the logits after it. */
-static sb_status evaluate_prompt(struct session *s, int32_t place, sb_error *err)
+static sb_status evaluate_prompt(session *s, int32_t place, sb_error *err)
 {
-    const source_place *const prompt = &s->prompts.places[place];
+    const struct source_place *const prompt = &s->prompts.places[place];
     const int32_t sequence = prompt_sequence(s, place);
     llama_memory_seq_rm(s->memory, sequence, -1, -1);
     for (int32_t first = 0; first < prompt->n; first += s->n_batch) {
@@ -270,7 +270,7 @@ static sb_status evaluate_prompt(struct session *s, int32_t place, sb_error *err
 
 /* --- inputs and rows --- */
 
-static void free_sequence(struct session *s, int32_t sequence)
+static void free_sequence(session *s, int32_t sequence)
 {
     llama_memory_seq_rm(s->memory, sequence, -1, -1);
     s->unused[s->n_unused++] = sequence;
@@ -278,7 +278,7 @@ static void free_sequence(struct session *s, int32_t sequence)
 
 /* Removes the rows of an input that begins again: nothing continues them, and its prompt needs the
  * room. */
-static void drop_rows_of(struct session *s, int32_t input)
+static void drop_rows_of(session *s, int32_t input)
 {
     for (int32_t r = 0; r < s->n_now; r++)
         if (s->now[r].input == input && s->now[r].sequence >= 0) {
@@ -287,7 +287,7 @@ static void drop_rows_of(struct session *s, int32_t input)
         }
 }
 
-static sb_status begin_tokens(struct session *s, int32_t input, const int32_t *ids, int32_t n,
+static sb_status begin_tokens(session *s, int32_t input, const int32_t *ids, int32_t n,
                               sb_error *err)
 {
     const int32_t trained = gguf_longest(s->model);
@@ -314,7 +314,7 @@ static sb_status begin_tokens(struct session *s, int32_t input, const int32_t *i
 sb_status gguf_session_begin(void *opened, int32_t input, const char *text, size_t size,
                              sb_error *err)
 {
-    struct session *const s = opened;
+    session *const s = opened;
     int32_t *ids = NULL, n = 0;
     sb_status status = gguf_encode_prompt(s->model, text, size, &ids, &n, err);
     if (status == SB_OK)
@@ -324,11 +324,11 @@ sb_status gguf_session_begin(void *opened, int32_t input, const char *text, size
 }
 
 /* Makes row i the first row of an input: its prompt, whose logits are known. */
-static sb_status start_row(struct session *s, int32_t i, int32_t input, float *row, sb_error *err)
+static sb_status start_row(session *s, int32_t i, int32_t input, float *row, sb_error *err)
 {
     const int32_t place = s->prompts.place[input];
-    struct gguf_row *const new = &s->next[i];
-    *new = (struct gguf_row){.position = s->prompts.places[place].n, .input = input};
+    gguf_row *const new = &s->next[i];
+    *new = (gguf_row){.position = s->prompts.places[place].n, .input = input};
     if (s->keeps_prompts) {
         new->sequence = s->unused[--s->n_unused];
         llama_memory_seq_cp(s->memory, prompt_sequence(s, place), new->sequence, -1, -1);
@@ -350,7 +350,7 @@ static sb_status start_row(struct session *s, int32_t i, int32_t input, float *r
 }
 
 /* Removes all rows from the session and the cache, also the rows of a step that failed halfway. */
-static void drop_rows(struct session *s)
+static void drop_rows(session *s)
 {
     for (int32_t i = 0; i < s->spec.max_rows && s->context != NULL; i++)
         llama_memory_seq_rm(s->memory, i, -1, -1);
@@ -358,8 +358,7 @@ static void drop_rows(struct session *s)
 }
 
 /* Finds for each row the child that takes over its sequence. Removes the rows without children. */
-static sb_status choose_heirs(struct session *s, int32_t n_rows, const int32_t *parent,
-                              sb_error *err)
+static sb_status choose_heirs(session *s, int32_t n_rows, const int32_t *parent, sb_error *err)
 {
     for (int32_t r = 0; r < s->n_now; r++)
         s->heir[r] = -1;
@@ -381,7 +380,7 @@ static sb_status choose_heirs(struct session *s, int32_t n_rows, const int32_t *
 }
 
 /* Begins an input that has not begun yet with the empty prompt. */
-static sb_status make_sure_of_prompt(struct session *s, int32_t input, sb_error *err)
+static sb_status make_sure_of_prompt(session *s, int32_t input, sb_error *err)
 {
     if (s->is_lost[input])
         return tell_loss(s, err);
@@ -389,9 +388,9 @@ static sb_status make_sure_of_prompt(struct session *s, int32_t input, sb_error 
 }
 
 /* Makes row i a continuation of a row, with its sequence or a copy of it. */
-static void continue_row(struct session *s, int32_t i, int32_t parent, int32_t token)
+static void continue_row(session *s, int32_t i, int32_t parent, int32_t token)
 {
-    struct gguf_row *const new = &s->next[i];
+    gguf_row *const new = &s->next[i];
     *new = s->now[parent];
     if (s->heir[parent] != i) {
         new->sequence = s->unused[--s->n_unused];
@@ -403,7 +402,7 @@ static void continue_row(struct session *s, int32_t i, int32_t parent, int32_t t
 sb_status gguf_session_step(void *opened, int32_t n_rows, const int32_t *parent,
                             const int32_t *token, const int32_t *input, void *rows, sb_error *err)
 {
-    struct session *const s = opened;
+    session *const s = opened;
     const size_t n_vocab = (size_t)s->model->n_vocab;
     float *const row = rows;
     sb_status status = SB_OK;
@@ -427,7 +426,7 @@ sb_status gguf_session_step(void *opened, int32_t n_rows, const int32_t *parent,
     for (int32_t i = 0; i < n_rows; i++)
         if (parent[i] >= 0)
             continue_row(s, i, parent[i], token[i]);
-    struct gguf_row *const last = s->now;
+    gguf_row *const last = s->now;
     s->now = s->next;
     s->next = last;
     s->n_now = n_rows;

@@ -7,8 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "model/gguf.h"
-#include "text/utf8.h"
 #include "text/words.h"
 
 /* Longer than any context, but short enough that numbers of bytes and tokens fit an int32_t. */
@@ -32,17 +32,17 @@ int32_t gguf_find_token(const void *self, const char *text, size_t size)
     return -1;
 }
 
-struct tokenising {
+typedef struct tokenising {
     const struct llama_vocab *vocab;
     const char *text;
     int32_t size;
     bool is_whole;
     int32_t *ids, room, n;
-};
+} tokenising;
 
 static void call_tokeniser(void *argument)
 {
-    struct tokenising *const t = argument;
+    tokenising *const t = argument;
     t->n = llama_tokenize(t->vocab, t->text, t->size, t->ids, t->room, t->is_whole, true);
 }
 
@@ -51,8 +51,7 @@ static void call_tokeniser(void *argument)
 static sb_status tokenise(const gguf *m, const char *text, size_t size, bool is_whole,
                           int32_t **ids, int32_t *n_ids, sb_error *err)
 {
-    struct tokenising t = {
-        .vocab = m->vocab, .text = text, .size = (int32_t)size, .is_whole = is_whole};
+    tokenising t = {.vocab = m->vocab, .text = text, .size = (int32_t)size, .is_whole = is_whole};
     char words[GGUF_WORDS_SIZE] = "";
     /* A text rarely has more tokens than bytes and a few added ones. If it has, llama.cpp returns
      * minus the number of tokens. */

@@ -10,8 +10,8 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "model/safetensors.h"
-#include "text/utf8.h"
 #include "text/words.h"
 
 static const model_backend *const backends[] = {
@@ -146,7 +146,7 @@ done:
 sb_status sb_model_open(sb_model **model, const char *path, sb_error *err)
 {
     if (model == NULL || path == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_open: an argument is NULL");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_open: model or path is NULL");
     model_source source = {.path = path};
     const sb_status status = lines_open(&source.reader, path, err);
     return status == SB_OK ? open_source(model, &source, err) : status;
@@ -164,7 +164,8 @@ sb_status sb_model_open_custom(sb_model **model, const sb_model_ops *ops, const 
                                void *self, sb_error *err)
 {
     if (model == NULL || ops == NULL || info == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_open_custom: an argument is NULL");
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_model_open_custom: model, ops or info is NULL");
     if (ops->session_open == NULL || ops->session_close == NULL || ops->step == NULL)
         return status_fail(err, SB_ERR_ARGUMENT,
                            "a model table needs session_open, session_close and step");
@@ -258,7 +259,7 @@ int32_t sb_model_find_token(const sb_model *model, const char *text, size_t size
 sb_status sb_model_set_pretokenized(sb_model *model, bool on, sb_error *err)
 {
     if (model == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_set_pretokenized: the model is NULL");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_set_pretokenized: model is NULL");
     model->pretokenized = on;
     if (model->ops.set_pretokenized != NULL)
         model->ops.set_pretokenized(model->self, on);
@@ -274,7 +275,8 @@ sb_status sb_model_encode(const sb_model *model, const char *text, size_t size, 
                           int32_t *n_tokens, sb_error *err)
 {
     if (model == NULL || tokens == NULL || n_tokens == NULL || (text == NULL && size > 0))
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_encode: an argument is NULL");
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_model_encode: model, text, tokens or n_tokens is NULL");
     if (model->ops.encode == NULL || model->pretokenized)
         return words_encode(text, size, find_word, model, "token", tokens, n_tokens, err);
     return model->ops.encode(model->self, text != NULL ? text : "", size, tokens, n_tokens, err);
@@ -283,7 +285,7 @@ sb_status sb_model_encode(const sb_model *model, const char *text, size_t size, 
 sb_status sb_model_set_marker(sb_model *model, const char *marker, sb_error *err)
 {
     if (model == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_set_marker: the model is NULL");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_set_marker: model is NULL");
     char *copy = NULL;
     if (marker != NULL && marker[0] != '\0') {
         copy = alloc_text(marker, strlen(marker));
@@ -347,8 +349,9 @@ sb_status sb_model_decode(const sb_model *model, const int32_t *tokens, int32_t 
                           char **text, sb_error *err)
 {
     if (model == NULL || text == NULL || n_tokens < 0 || (tokens == NULL && n_tokens > 0))
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "sb_model_decode: an argument is NULL or negative");
+        return status_fail(
+            err, SB_ERR_ARGUMENT,
+            "sb_model_decode: model, tokens or text is NULL, or n_tokens is negative");
     if (model->ops.decode == NULL || model->pretokenized)
         return decode_words(model, tokens, n_tokens, text, err);
     for (int32_t i = 0; i < n_tokens; i++)

@@ -23,8 +23,8 @@
 #include "base/alloc.h"
 #include "base/mapping.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "text/json.h"
-#include "text/utf8.h"
 
 enum {
     SIZE_BYTES = 8,
@@ -48,7 +48,7 @@ typedef struct entry {
 
 struct safetensors {
     char name[STATUS_NAME_SIZE];
-    mapping map;         /* zeroed if the memory is the caller's */
+    struct mapping map;  /* zeroed if the memory is the caller's */
     const uint8_t *data; /* the whole file */
     size_t size;
     json_doc header;

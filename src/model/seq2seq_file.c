@@ -13,9 +13,9 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "model/seq2seq.h"
 #include "nn/fconv.h"
-#include "text/utf8.h"
 
 enum { VERSION = 1 };
 

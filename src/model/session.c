@@ -17,7 +17,7 @@ sb_status sb_session_open(sb_session **session, const sb_model *model, const sb_
                           sb_error *err)
 {
     if (session == NULL || model == NULL || spec == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_session_open: an argument is NULL");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_session_open: session, model or spec is NULL");
     if (spec->max_inputs < 1)
         return status_fail(err, SB_ERR_ARGUMENT, "max_inputs is %d; expected at least 1",
                            (int)spec->max_inputs);
@@ -54,7 +54,7 @@ sb_status sb_session_begin(sb_session *session, int32_t input, const char *text,
                            sb_error *err)
 {
     if (session == NULL || (text == NULL && size > 0))
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_session_begin: an argument is NULL");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_session_begin: session or text is NULL");
     if (input < 0 || input >= session->max_inputs)
         return status_fail(err, SB_ERR_ARGUMENT, "input is %d; expected 0 to %d", (int)input,
                            (int)session->max_inputs - 1);
@@ -92,7 +92,8 @@ sb_status sb_session_step(sb_session *session, int32_t n_rows, const int32_t *pa
                           const int32_t *token, const int32_t *input, void *rows, sb_error *err)
 {
     if (session == NULL || parent == NULL || token == NULL || input == NULL || rows == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_session_step: an argument is NULL");
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_session_step: session, parent, token, input or rows is NULL");
     if (n_rows < 1)
         return status_fail(err, SB_ERR_ARGUMENT, "n_rows is %d; expected at least 1", (int)n_rows);
     const sb_model *const model = session->model;
@@ -128,8 +129,9 @@ size_t sb_session_state_size(const sb_session *session)
 sb_status sb_session_save(const sb_session *session, int32_t row, void *state, sb_error *err)
 {
     if (session == NULL || state == NULL || session->model->ops.save == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "sb_session_save: an argument is NULL, or the model cannot save states");
+        return status_fail(
+            err, SB_ERR_ARGUMENT,
+            "sb_session_save: session or state is NULL, or the model cannot save states");
     if (row < 0 || row >= session->n_rows)
         return status_fail(err, SB_ERR_ARGUMENT, "row is %d, but the last step had %d rows",
                            (int)row, (int)session->n_rows);
@@ -142,7 +144,7 @@ sb_status sb_session_restore(sb_session *session, int32_t n_rows, const void *st
     if (session == NULL || states == NULL || session->model->ops.restore == NULL)
         return status_fail(
             err, SB_ERR_ARGUMENT,
-            "sb_session_restore: an argument is NULL, or the model cannot restore states");
+            "sb_session_restore: session or states is NULL, or the model cannot restore states");
     if (n_rows < 0)
         return status_fail(err, SB_ERR_ARGUMENT, "n_rows is %d; expected 0 or more", (int)n_rows);
     const sb_status status = session->model->ops.restore(session->state, n_rows, states, err);

@@ -11,9 +11,9 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "model/automaton.h"
 #include "model/backend.h"
-#include "text/utf8.h"
 
 typedef struct reading {
     const json_doc *doc;

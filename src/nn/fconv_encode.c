@@ -8,13 +8,13 @@
 #include "nn/layers.h"
 
 /* The parts of the encoder's memory, each for n positions. */
-struct buffers {
+typedef struct buffers {
     float *embedded; /* (n, embedding) */
     float *window;   /* (n, kernel * in) of the widest layer, at least (n, embedding) */
     float *gates;    /* (n, 2 * width) of the widest layer */
     float *residual; /* (n, width) of the widest layer */
     float *inputs; /* the inputs of all layers, one after the other, then the output of the last */
-};
+} buffers;
 
 void fconv_encoder_close(fconv_encoder *encoder)
 {
@@ -31,8 +31,8 @@ void fconv_source_close(fconv_source *source)
 
 /* Makes room for n positions. The sizes of layers come from tensors that exist, so their sums do
  * not overflow. */
-static sb_status reserve(const fconv_half *half, fconv_encoder *encoder, size_t n,
-                         struct buffers *b, sb_error *err)
+static sb_status reserve(const fconv_half *half, fconv_encoder *encoder, size_t n, buffers *b,
+                         sb_error *err)
 {
     size_t window = half->embedding; /* layer_embed uses it, too */
     size_t width = 0, inputs = half->layers[0].in;
@@ -69,7 +69,7 @@ static void fill_window(const fconv_layer *layer, size_t n, const float *x, floa
         }
 }
 
-static void apply_layer(const fconv_half *half, int32_t l, size_t n, const struct buffers *b,
+static void apply_layer(const fconv_half *half, int32_t l, size_t n, const buffers *b,
                         const float *const *inputs, float *out)
 {
     const fconv_layer *const layer = &half->layers[l];
@@ -92,7 +92,7 @@ sb_status fconv_encode(const fconv *net, fconv_encoder *encoder, const int32_t *
 {
     const fconv_half *const half = &net->encoder;
     const size_t n = (size_t)n_ids, e = half->embedding;
-    struct buffers b = {0};
+    buffers b = {0};
     const sb_status status = reserve(half, encoder, n, &b, err);
     if (status != SB_OK)
         return status;

@@ -20,7 +20,7 @@ typedef struct windows {
 
 typedef struct session {
     const fconv *net;
-    source_cache cache;
+    struct source_cache cache;
     fconv_source *sources; /* (max_inputs) by place in the cache */
     fconv_encoder encoder;
     windows *layers;             /* (n_layers) */

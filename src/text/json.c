@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 static const size_t max_size = (size_t)1 << 30;
 

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "sbeam/format.h"
-#include "text/utf8.h"
 
 enum { LONGEST_ESCAPE = 6, QUOTES = 2 }; /* bytes: \u00XX, and one quote at each end */
 

@@ -13,8 +13,8 @@
 extern "C" {
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "text/pieces_check.h"
-#include "text/utf8.h"
 }
 
 struct pieces {

@@ -29,7 +29,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 enum {
     MOST_BYTES = 1 << 28,

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 sb_status words_encode(const char *text, size_t size, words_find_fn find, const void *user,
                        const char *what, int32_t **ids, int32_t *n_ids, sb_error *err)

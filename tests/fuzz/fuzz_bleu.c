@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "sbeam/metric.h"
 #include "sbeam/model.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
 
 enum { MOST_TEXTS = 16 };
 

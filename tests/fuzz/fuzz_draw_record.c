@@ -28,8 +28,8 @@ static void check_record(const sb_record *record, size_t size)
     }
     for (size_t i = 0; sb_config_option(i) != NULL; i++) {
         char text[16];
-        sb_record_setting(record, sb_config_option(i)->name, text, sizeof(text));
-        require(memchr(text, '\0', sizeof(text)) != NULL);
+        sb_record_setting(record, sb_config_option(i)->name, text, sizeof text);
+        require(memchr(text, '\0', sizeof text) != NULL);
     }
     size_t n = 0;
     while (sb_record_item(record, "stop", n) != NULL)
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_record(&record, size);
     } else {
         require(err.status == status && err.message[0] != '\0');
-        require(memchr(err.message, '\0', sizeof(err.message)) != NULL);
+        require(memchr(err.message, '\0', sizeof err.message) != NULL);
         require(record.document == NULL && record.sequences == NULL);
     }
     sb_record_close(&record);

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             require(((record.output != NULL) + (record.tokens != NULL)) == scored);
         } else {
             require(err.status == status && err.message[0] != '\0');
-            require(memchr(err.message, '\0', sizeof(err.message)) != NULL);
+            require(memchr(err.message, '\0', sizeof err.message) != NULL);
             require(record.input == NULL && record.output == NULL && record.tokens == NULL);
         }
         sb_input_record_close(&record);

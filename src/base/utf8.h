@@ -1,6 +1,6 @@
 /* UTF-8: checks which bytes are text or a token, and quotes text in messages. */
-#ifndef TEXT_UTF8_H
-#define TEXT_UTF8_H
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>

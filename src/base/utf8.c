@@ -2,7 +2,7 @@
  *
  * After four leading bytes the second byte has a narrower range: E0 and F0 (no overlong forms), ED
  * (no surrogates), F4 (nothing above U+10FFFF). */
-#include "text/utf8.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
