@@ -33,6 +33,10 @@ typedef struct sb_model_info {
                        * Drawing uses the smaller of this and the max_len of the settings */
     bool has_threads; /* true: the model spreads a step over threads itself. Drawing then has one
                        * worker, whose session gets the threads */
+    bool rows_depend_on_batch; /* true: the last bits of a row depend on the rows that are computed
+                                * together with it */
+    const char *id; /* names the model in records, or NULL; must outlive the model. The library's
+                     * models have a checksum of their content, 16 hexadecimal digits */
 } sb_model_info;
 
 /* The size of the work of a session, so that a model can make room for it. */

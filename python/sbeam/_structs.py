@@ -81,6 +81,8 @@ class sb_model_info(Structure):
         ("max_rows", c_int32),
         ("max_len", c_int32),
         ("has_threads", c_bool),
+        ("rows_depend_on_batch", c_bool),
+        ("id", c_char_p),
     ]
 
 

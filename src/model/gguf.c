@@ -189,7 +189,8 @@ static sb_status open_gguf(sb_model **model, const model_source *source, sb_erro
                                     .needs_input = true,
                                     .max_rows = GGUF_MOST_SEQUENCES,
                                     .max_len = gguf_longest(m),
-                                    .has_threads = true};
+                                    .has_threads = true,
+                                    .rows_depend_on_batch = true};
         status = sb_model_open_custom(model, &ops, &info, m, err);
     }
     if (status != SB_OK)

@@ -261,7 +261,8 @@ static sb_status open_seq2seq(sb_model **model, const model_source *source, sb_e
                                 .eos = m->eos,
                                 .row_type = SB_ROW_FLOAT,
                                 .needs_input = true,
-                                .max_len = m->net.max_target};
+                                .max_len = m->net.max_target,
+                                .rows_depend_on_batch = gemm_best_way() == GEMM_BLAS};
     status = sb_model_open_custom(model, &ops, &info, m, err);
     if (status != SB_OK)
         seq2seq_close(m);
