@@ -36,7 +36,8 @@ typedef struct sb_model_info {
     bool rows_depend_on_batch; /* true: the last bits of a row depend on the rows that are computed
                                 * together with it */
     const char *id; /* names the model in records, or NULL; must outlive the model. The library's
-                     * models have a checksum of their content, 16 hexadecimal digits */
+                     * models have the XXH64 checksum of their file, 16 hexadecimal digits; of a
+                     * file above 256 MiB only of its size and fixed parts; of a pipe none */
 } sb_model_info;
 
 /* The size of the work of a session, so that a model can make room for it. */
@@ -132,12 +133,16 @@ SB_API void sb_model_describe(const sb_model *model, sb_describe_fn say, void *u
  * sb_model_decode removes "@@ ". It has no effect on models with sb_model_has_own_text. NULL, the
  * default, removes nothing. The marker is copied. Call it before threads share the model. */
 SB_API sb_status sb_model_set_marker(sb_model *model, const char *marker, sb_error *err);
+/* Returns the marker, or NULL if there is none. Owned by the model. */
+SB_API const char *sb_model_get_marker(const sb_model *model);
 
 /* Chooses how text is read and written, in inputs and outputs. On: as tokens of the model between
  * blanks. Off, the default: in the model's own way, for example as sentences that the model splits
  * into pieces. Both are the same for a model whose text is always tokens. Call it before threads
  * share the model. */
 SB_API sb_status sb_model_set_pretokenized(sb_model *model, bool on, sb_error *err);
+/* Returns whether it is on. */
+SB_API bool sb_model_is_pretokenized(const sb_model *model);
 
 /* Returns the text of a token, or NULL if it has none. Owned by the model. */
 SB_API const char *sb_model_token_text(const sb_model *model, int32_t token);

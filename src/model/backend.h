@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "model/model_id.h"
 #include "sbeam/model.h"
 #include "text/json.h"
 #include "text/lines.h"
@@ -47,8 +48,9 @@ struct sb_model {
     sb_model_ops ops;
     sb_model_info info;
     void *self;
-    char *marker;      /* joins subword pieces, or NULL; owned */
-    bool pretokenized; /* ops.encode and ops.decode must not be used */
+    char *marker;           /* joins subword pieces, or NULL; owned */
+    bool pretokenized;      /* ops.encode and ops.decode must not be used */
+    char id[MODEL_ID_SIZE]; /* of a file; info.id points here, unless it is "" */
 };
 
 /* Opens a model from an uncompressed file in memory, which may be freed afterwards. `name` stands

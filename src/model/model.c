@@ -143,21 +143,47 @@ done:
     return status;
 }
 
+static void set_id(sb_model *model, const char id[MODEL_ID_SIZE])
+{
+    memcpy(model->id, id, MODEL_ID_SIZE);
+    model->info.id = id[0] != '\0' ? model->id : NULL;
+}
+
 sb_status sb_model_open(sb_model **model, const char *path, sb_error *err)
 {
     if (model == NULL || path == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "sb_model_open: model or path is NULL");
     model_source source = {.path = path};
-    const sb_status status = lines_open(&source.reader, path, err);
-    return status == SB_OK ? open_source(model, &source, err) : status;
+    char id[MODEL_ID_SIZE];
+    sb_model *opened;
+    sb_status status = lines_open(&source.reader, path, err);
+    if (status == SB_OK)
+        status = open_source(&opened, &source, err);
+    if (status != SB_OK)
+        return status;
+    status = model_id_of_file(path, id, err);
+    if (status == SB_OK) {
+        set_id(opened, id);
+        *model = opened;
+    } else {
+        sb_model_close(opened);
+    }
+    return status;
 }
 
 sb_status model_open_memory(sb_model **model, const char *name, const void *data, size_t size,
                             sb_error *err)
 {
     model_source source = {.data = data, .size = size};
-    const sb_status status = lines_open_memory(&source.reader, name, data, size, err);
-    return status == SB_OK ? open_source(model, &source, err) : status;
+    char id[MODEL_ID_SIZE];
+    sb_status status = lines_open_memory(&source.reader, name, data, size, err);
+    if (status == SB_OK)
+        status = open_source(model, &source, err);
+    if (status != SB_OK)
+        return status;
+    model_id_of_memory(data, size, id);
+    set_id(*model, id);
+    return SB_OK;
 }
 
 sb_status sb_model_open_custom(sb_model **model, const sb_model_ops *ops, const sb_model_info *info,
@@ -240,6 +266,8 @@ void sb_model_describe(const sb_model *model, sb_describe_fn say, void *user)
         snprintf(number, sizeof number, "%d", (int)model->info.eos);
         say(user, "end token", text != NULL ? text : number);
     }
+    if (model->info.id != NULL)
+        say(user, "checksum", model->info.id);
     if (model->ops.describe != NULL)
         model->ops.describe(model->self, say, user);
 }
@@ -264,6 +292,11 @@ sb_status sb_model_set_pretokenized(sb_model *model, bool on, sb_error *err)
     if (model->ops.set_pretokenized != NULL)
         model->ops.set_pretokenized(model->self, on);
     return SB_OK;
+}
+
+bool sb_model_is_pretokenized(const sb_model *model)
+{
+    return model->pretokenized;
 }
 
 static int32_t find_word(const void *model, const char *word, size_t size)
@@ -295,6 +328,11 @@ sb_status sb_model_set_marker(sb_model *model, const char *marker, sb_error *err
     alloc_free(model->marker);
     model->marker = copy;
     return SB_OK;
+}
+
+const char *sb_model_get_marker(const sb_model *model)
+{
+    return model->marker;
 }
 
 /* Joins subword pieces in place: "mam@@ mal" becomes "mammal". Also removes a marker at the end. */
