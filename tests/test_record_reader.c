@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -17,7 +16,7 @@ static const char *const start = "{\"stream\":7,\"draw\":3,\"input\":\"a b\",\"m
                                  "\"k\":2,\"temperature\":0.3,\"max_len\":9,\"seed\":1,";
 static const char *const end =
     "\"sequences\":[{\"text\":\"x\\u0000y\",\"tokens\":[4,5],\"log_p\":-1.25,\"g\":0.5,"
-    "\"end\":\"eos\"},{\"tokens\":[],\"log_p\":0,\"g\":null}]}";
+    "\"end\":\"eos\"},{\"tokens\":[],\"log_p\":-0.33757956508741105,\"g\":-1.5}]}";
 
 static sb_status parse(const char *middle, sb_record *record, sb_error *err)
 {
@@ -47,10 +46,19 @@ static void test_fields(void **state)
     assert_int_equal(sequences[0].text_size, 3);
     assert_memory_equal(sequences[0].text, "x\0y", 4);
     assert_int_equal(sequences[0].n_tokens, 2);
+    assert_int_equal(sequences[0].tokens[0], 4);
+    assert_int_equal(sequences[0].tokens[1], 5);
+    assert_int_equal(sequences[0].end, SB_END_EOS);
     assert_true(sequences[0].log_p == -1.25 && sequences[0].g == 0.5);
+    assert_true(isnan(sequences[0].log_p_model) && isnan(sequences[0].log_weight));
     assert_null(sequences[1].text);
     assert_int_equal(sequences[1].n_tokens, 0);
-    assert_true(sequences[1].log_p == 0 && isnan(sequences[1].g));
+    assert_true(sequences[1].g == -1.5);
+    assert_int_equal(sequences[1].end, SB_END_NONE);
+    assert_int_equal(record.seed, 1);
+    assert_null(record.model);
+    assert_null(record.version);
+    assert_string_equal(record.settings, "max_len 9");
     sb_record_close(&record);
     assert_null(record.sequences);
     assert_null(record.document);
@@ -69,7 +77,7 @@ static void test_threshold(void **state)
     sb_record_close(&record);
     static const char *const beam =
         "{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"beam\",\"k\":1,\"temperature\":1,"
-        "\"exhausted\":true,\"sequences\":[]}";
+        "\"exhausted\":true,\"sequences\":[{\"tokens\":[1],\"log_p\":0}]}";
     assert_int_equal(sb_record_read(&record, beam, strlen(beam), NULL), SB_OK);
     assert_true(isnan(record.kappa) && record.exhausted);
     sb_record_close(&record);
@@ -99,24 +107,22 @@ static void test_other_methods(void **state)
     assert_string_equal(err.message, "\"strength\" is missing");
 }
 
+/* Settings are one text, which tells records apart; their order in the record does not matter. */
 static void test_settings(void **state)
 {
     (void)state;
     sb_record record;
-    char text[32];
-    assert_int_equal(parse("\"top_p\":0.9,\"early_stop\":true,\"penalty\":\"step\","
+    assert_int_equal(parse("\"version\":\"1\",\"model\":\"m\",\"pretokenized\":true,"
+                           "\"bpe_marker\":\"@@\",\"no_kappa\":true,\"top_p\":0.9,"
+                           "\"penalty\":\"step\",\"early_stop\":true,\"ban\":[\"x\",3],"
                            "\"stop\":[\"a\",\"b\"],",
                            &record, NULL),
                      SB_OK);
-    assert_string_equal(sb_record_setting(&record, "max-len", text, sizeof text), "9");
-    assert_string_equal(sb_record_setting(&record, "early-stop", text, sizeof text), "true");
-    assert_string_equal(sb_record_setting(&record, "penalty", text, sizeof text), "step");
-    assert_string_equal(sb_record_setting(&record, "min-len", text, sizeof text), "");
-    assert_true(strtod(sb_record_setting(&record, "top-p", text, sizeof text), NULL) == 0.9);
-    assert_string_equal(sb_record_item(&record, "stop", 1), "b");
-    assert_null(sb_record_item(&record, "stop", 2));
-    assert_null(sb_record_item(&record, "ban", 0));
-    assert_null(sb_record_item(&record, "sequence", 0));
+    assert_string_equal(record.settings,
+                        "max_len 9, top_p 0.9, early_stop true, penalty step, no_kappa true, "
+                        "pretokenized true, bpe_marker @@, ban x, ban 3, stop a, stop b, model m");
+    assert_string_equal(record.model, "m");
+    assert_string_equal(record.version, "1");
     sb_record_close(&record);
 }
 
@@ -147,9 +153,12 @@ static void test_refusals(void **state)
         {HEAD "\"kappa\":1,\"exhausted\":true,\"sequences\":[]}", "\"kappa\" is a number though"},
         {HEAD "\"exhausted\":1}", "\"exhausted\" is neither true nor false"},
         {HEAD "\"complete\":null}", "\"complete\" is neither true nor false"},
-        {HEAD "\"ban\":[3]}", "\"ban\" is not an array of strings"},
-        {HEAD "\"ban\":\"a\"}", "\"ban\" is not an array of strings"},
-        {HEAD "\"ban\":null}", "\"ban\" is not an array of strings"},
+        {HEAD "\"ban\":[3.5]}", "\"ban\" is not an array of strings"},
+        {HEAD "\"ban\":\"a\"}", "\"ban\" is not an array"},
+        {HEAD "\"ban\":null}", "\"ban\" is not an array"},
+        {HEAD "\"max_len\":[]}", "\"max_len\" is not a setting"},
+        {HEAD "\"no_kappa\":1}", "\"no_kappa\" is neither true nor false"},
+        {HEAD "\"bpe_marker\":1}", "\"bpe_marker\" is not a string"},
         {HEAD "\"stop\":[\"a\",null]}", "\"stop\" is not an array of strings"},
         {HEAD "\"stop\":[\"a\\u0000b\"]}", "\"stop\" is not an array of strings"},
         {HEAD "\"kappa\":1}", "\"sequences\" is missing"},
@@ -166,6 +175,16 @@ static void test_refusals(void **state)
          "sequence 1: \"log_p\" is not a number"},
         {HEAD "\"sequences\":[{\"tokens\":[],\"log_p\":-1,\"g\":\"\"}]}",
          "sequence 1: \"g\" is not a number"},
+        {HEAD "\"sequences\":[{\"tokens\":[],\"log_p\":-1,\"g\":0,\"end\":\"late\"}]}",
+         "sequence 1: \"end\" is \"late\"; expected eos, max-len, leaf or stop"},
+        {HEAD "\"sequences\":[{\"tokens\":[-1],\"log_p\":-1,\"g\":0}]}",
+         "sequence 1: \"tokens\": number 1 is not a token id"},
+        {HEAD "\"sequences\":[{\"tokens\":[1,1.0],\"log_p\":-1,\"g\":0}]}",
+         "sequence 1: \"tokens\": number 2 is not a token id"},
+        {HEAD "\"sequences\":[{\"tokens\":[\"1\"],\"log_p\":-1,\"g\":0}]}",
+         "sequence 1: \"tokens\": number 1 is not a token id"},
+        {HEAD "\"sequences\":[{\"tokens\":[4294967296],\"log_p\":-1,\"g\":0}]}",
+         "sequence 1: \"tokens\": number 1 is not a token id"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         sb_record record;

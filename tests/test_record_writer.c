@@ -94,7 +94,8 @@ static void test_settings(void **state)
     write_draw(&w, true, NULL);
     assert_true(contains(&w, ",\"temperature\":1,\"max_len\":9,\"top_p\":0.9,\"groups\":4,"
                              "\"strength\":0.5,\"penalty\":\"step\",\"ban\":[\"b\"],"
-                             "\"stop\":[\"a \\\"\"],\"seed\":7,"));
+                             "\"stop\":[\"a \\\"\"],\"model\":\""));
+    assert_true(contains(&w, ",\"version\":\"0.1.0\",\"seed\":7,"));
     close_written(&w);
     for (size_t i = 0; sb_config_option(i) != NULL; i++) {
         const char *const name = sb_config_option(i)->name;

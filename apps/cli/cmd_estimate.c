@@ -84,6 +84,7 @@ typedef struct estimate_work {
     line_reader reader;
     estimate_values values;
     estimate_truth truth;
+    sb_record_set *records; /* those read so far */
     estimate_summary summary;
     estimate_writer writer;
 } estimate_work;
@@ -180,15 +181,27 @@ static void take_estimate(void *user, const sb_record *record, sb_estimator esti
         estimate_writer_add(&work->writer, record, estimator, k, estimate);
         return;
     }
-    const estimate_row row = {record->stream,  record->draw, record->temperature,
-                              estimate->value, estimator,    k};
+    const estimate_row row = {.stream = record->stream,
+                              .draw = record->draw,
+                              .seed = record->seed,
+                              .line = work->reader.number,
+                              .settings =
+                                  estimate_summary_settings(&work->summary, record->settings),
+                              .temperature = record->temperature,
+                              .value = estimate->value,
+                              .estimator = estimator,
+                              .k = k};
     estimate_summary_add(&work->summary, &row);
 }
 
-static sb_status estimate_draw(estimate_work *work, const sb_record *record, sb_error *err)
+static sb_status estimate_draw(estimate_work *work, sb_record *record, sb_error *err)
 {
     estimate_writer_start_draw(&work->writer);
-    sb_status status = estimate_record_check(record, err);
+    sb_status status = sb_record_set_add(work->records, record, work->reader.number, err);
+    if (status == SB_OK && work->has_summary)
+        status = sb_record_set_add_input(work->records, record, work->reader.number, err);
+    if (status == SB_OK)
+        status = estimate_record_check(record, err);
     if (status == SB_OK)
         status = estimate_values_fill(&work->values, record, err);
     if (status == SB_OK)
@@ -275,6 +288,7 @@ static int estimate_open(estimate_work *work, const options *parsed, sb_model **
         return code;
     if (estimate_values_open(&work->values, work->values_path, work->references, work->n_references,
                              &err) != SB_OK ||
+        sb_record_set_open(&work->records, &err) != SB_OK ||
         line_reader_open(&work->reader, NULL, &err) != SB_OK)
         return cli_failure("estimate", "%s", err.message);
     prepare_writer(work, parsed->format);
@@ -302,6 +316,7 @@ int cmd_estimate(int argc, char **argv)
     estimate_summary_close(&work.summary);
     estimate_truth_close(&work.truth);
     estimate_values_close(&work.values);
+    sb_record_set_close(work.records);
     line_reader_close(&work.reader);
     sb_model_close(model);
     free(work.references);

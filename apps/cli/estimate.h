@@ -57,10 +57,10 @@ sb_status estimate_values_finish(estimate_values *values, sb_error *err);
 typedef struct truth_entry truth_entry;
 
 typedef struct estimate_truth {
-    const sb_model *model; /* to enumerate (--truth exact), else NULL */
-    int32_t max_len;       /* for records without a length limit */
-    double value;          /* --truth X, the same for all draws; NaN: not given */
-    truth_entry *entries;  /* (n_entries), one for each stream and temperature; owned */
+    sb_model *model;      /* to enumerate (--truth exact), else NULL */
+    int32_t max_len;      /* for records without a length limit */
+    double value;         /* --truth X, the same for all draws; NaN: not given */
+    truth_entry *entries; /* (n_entries), one for each stream and temperature; owned */
     size_t n_entries, capacity;
     size_t last; /* the entry found last */
     sb_result *result;
@@ -70,8 +70,8 @@ void estimate_truth_close(estimate_truth *truth);
 
 /* Computes E[f] for a draw's input, temperature and settings, unless it is known already or there
  * is no model. Fails if an earlier draw of the stream had another input or other settings. */
-sb_status estimate_truth_learn(estimate_truth *truth, const sb_record *record,
-                               estimate_values *values, sb_error *err);
+sb_status estimate_truth_learn(estimate_truth *truth, sb_record *record, estimate_values *values,
+                               sb_error *err);
 /* Returns E[f] for a stream and temperature; NaN if it is not known. */
 double estimate_truth_get(estimate_truth *truth, uint64_t stream, double temperature);
 
@@ -96,7 +96,8 @@ sb_status estimate_record(const estimate_request *request, const sb_record *reco
 /* --- the summary over draws --- */
 
 typedef struct estimate_row {
-    uint64_t stream, draw;
+    uint64_t stream, draw, seed, line;
+    size_t settings; /* number of the settings text in estimate_summary.settings */
     double temperature, value;
     sb_estimator estimator;
     int32_t k;
@@ -120,12 +121,16 @@ typedef struct estimate_summary {
     size_t n_rows, capacity;
     estimate_group *groups; /* (n_groups) in order; owned */
     size_t n_groups;
+    char **settings; /* (n_settings) those that occur; owned */
+    size_t n_settings, settings_capacity;
 } estimate_summary;
 
 void estimate_summary_close(estimate_summary *summary);
 void estimate_summary_add(estimate_summary *summary, const estimate_row *row);
-/* Sorts the rows and reduces them to summary->groups. Fails without groups if one draw gave the
- * same estimate twice. */
+/* Returns the number of a settings text, which is added if it is new. */
+size_t estimate_summary_settings(estimate_summary *summary, const char *settings);
+/* Sorts the rows and reduces them to summary->groups. Fails without groups if draws of one group
+ * have different settings, or if one draw gave the same estimate twice. */
 sb_status estimate_summary_reduce(estimate_summary *summary, estimate_truth *truth, sb_error *err);
 
 /* --- the output --- */

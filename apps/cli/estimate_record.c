@@ -118,23 +118,6 @@ static sb_status estimate_nested(curve_work *work, sb_error *err)
                         "--sacrifice takes the only sequence and leaves nothing to estimate from");
 }
 
-/* Fails if G is not in decreasing order: then the threshold of the first n sequences would be
- * wrong. fmin ignores a missing G, which is NaN. */
-static sb_status check_order(const sb_record *record, sb_error *err)
-{
-    double least = INFINITY;
-    for (size_t i = 0; i < record->n_sequences; i++) {
-        const double g = record->sequences[i].g;
-        if (g > least)
-            return sb_error_set(err, SB_ERR_INPUT, "sequence %zu: not in the order of \"g\"",
-                                i + 1);
-        least = fmin(least, g);
-    }
-    if (record->kappa > least)
-        return sb_error_set(err, SB_ERR_INPUT, "\"kappa\" is above the \"g\" of a sequence");
-    return SB_OK;
-}
-
 sb_status estimate_record_check(const sb_record *record, sb_error *err)
 {
     const sb_method_info *const method = sb_method_get_info(record->method);
@@ -143,7 +126,7 @@ sb_status estimate_record_check(const sb_record *record, sb_error *err)
                             sb_method_name(record->method), method->why_no_estimate);
     if (record->n_sequences == 0)
         return sb_error_set(err, SB_ERR_INPUT, "the draw has no sequences");
-    return method->has_g ? check_order(record, err) : SB_OK;
+    return SB_OK;
 }
 
 sb_status estimate_record(const estimate_request *request, const sb_record *record, const double *f,

@@ -3,14 +3,30 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/estimate.h"
 #include "common/cli.h"
 
 void estimate_summary_close(estimate_summary *summary)
 {
+    for (size_t i = 0; i < summary->n_settings; i++)
+        free(summary->settings[i]);
+    free(summary->settings);
     free(summary->rows);
     free(summary->groups);
+}
+
+/* A file has few different settings, so a search from the last one is enough. */
+size_t estimate_summary_settings(estimate_summary *summary, const char *settings)
+{
+    for (size_t i = summary->n_settings; i-- > 0;)
+        if (strcmp(summary->settings[i], settings) == 0)
+            return i;
+    cli_reserve(&summary->settings, &summary->settings_capacity, summary->n_settings + 1,
+                sizeof *summary->settings);
+    summary->settings[summary->n_settings] = cli_copy_text(settings);
+    return summary->n_settings++;
 }
 
 void estimate_summary_add(estimate_summary *summary, const estimate_row *row)
@@ -35,7 +51,9 @@ static int compare_groups(const estimate_row *a, const estimate_row *b)
 static int compare_rows(const void *x, const void *y)
 {
     const estimate_row *const a = x, *const b = y;
-    const int order = compare_groups(a, b);
+    int order = compare_groups(a, b);
+    if (order == 0)
+        order = COMPARE(a->seed, b->seed);
     return order != 0 ? order : COMPARE(a->draw, b->draw);
 }
 
@@ -48,8 +66,16 @@ static int compare_numbers(const void *x, const void *y)
 static sb_status check_rows(const estimate_summary *summary, sb_error *err)
 {
     for (size_t i = 1; i < summary->n_rows; i++) {
-        const estimate_row *const row = &summary->rows[i];
-        if (compare_rows(row - 1, row) == 0)
+        const estimate_row *const row = &summary->rows[i], *const before = row - 1;
+        if (compare_groups(before, row) == 0 && before->settings != row->settings)
+            return sb_error_set(err, SB_ERR_INPUT,
+                                "stream %" PRIu64 " at temperature %g has draws with different "
+                                "settings, on line %" PRIu64 " \"%.100s\" and on line %" PRIu64
+                                " \"%.100s\": summarise them separately",
+                                row->stream, row->temperature, before->line,
+                                summary->settings[before->settings], row->line,
+                                summary->settings[row->settings]);
+        if (compare_rows(before, row) == 0)
             return sb_error_set(err, SB_ERR_INPUT,
                                 "draw %" PRIu64 " of stream %" PRIu64
                                 " at temperature %g gives %s at k = %d twice: the input holds two "

@@ -26,88 +26,60 @@ void estimate_truth_close(estimate_truth *truth)
 
 /* --- the settings of a record --- */
 
-/* Returns whether the option shapes the distribution. Only such options are read from a record. */
-static bool is_shape(const sb_option *option)
+/* Makes the config that enumerates the record's distribution: method explicit, with those settings
+ * of the record that shape the distribution. The lists stay the record's. */
+static sb_status read_settings(const estimate_truth *truth, sb_record *record, sb_config *config,
+                               sb_error *err)
 {
-    return sb_record_has_setting(option) && sb_method_takes(SB_METHOD_EXPLICIT, option->name);
-}
-
-typedef struct truth_settings {
-    sb_config config;
-    int32_t *ban;
-    const char **stop;
-} truth_settings;
-
-static void free_settings(truth_settings *settings)
-{
-    free(settings->ban);
-    free(settings->stop);
-}
-
-static size_t count_items(const sb_record *record, const char *key)
-{
-    size_t n = 0;
-    while (sb_record_item(record, key, n) != NULL)
-        n++;
-    return n;
-}
-
-static sb_status read_settings(const estimate_truth *truth, const sb_record *record,
-                               truth_settings *settings, sb_error *err)
-{
-    sb_config *const config = &settings->config;
-    const size_t n_ban = count_items(record, "ban"), n_stop = count_items(record, "stop");
+    sb_config drawn;
+    sb_status status = sb_record_set_model(record, truth->model, err);
+    if (status == SB_OK)
+        status = sb_record_get_config(record, truth->model, &drawn, err);
+    if (status != SB_OK)
+        return status;
     sb_config_default(config);
-    settings->ban = cli_realloc(NULL, n_ban, sizeof *settings->ban);
-    settings->stop = cli_realloc(NULL, n_stop, sizeof *settings->stop);
+    const int32_t default_len = config->max_len;
     config->method = SB_METHOD_EXPLICIT;
     config->k = MOST_SEQUENCES;
-    config->max_len = truth->max_len;
     config->temperature = record->temperature;
-    for (size_t i = 0; sb_config_option(i) != NULL; i++) {
+    for (size_t i = 0; status == SB_OK && sb_config_option(i) != NULL; i++) {
         const sb_option *const option = sb_config_option(i);
         char value[64];
-        if (!is_shape(option) || !*sb_record_setting(record, option->name, value, sizeof value))
+        if (!sb_record_has_setting(option) || !sb_method_takes(SB_METHOD_EXPLICIT, option->name))
             continue;
-        const sb_status status = sb_config_set(config, option->name, value, err);
-        if (status != SB_OK)
-            return status;
+        status = sb_config_get(&drawn, option->name, value, sizeof value, err);
+        if (status == SB_OK)
+            status = sb_config_set(config, option->name, value, err);
     }
-    for (size_t i = 0; i < n_ban; i++) {
-        const char *const token = sb_record_item(record, "ban", i);
-        settings->ban[i] = sb_model_find_token(truth->model, token, strlen(token));
-        if (settings->ban[i] < 0)
-            return sb_error_set(err, SB_ERR_INPUT, "\"ban\": the model has no token '%.100s'",
-                                token);
-    }
-    for (size_t i = 0; i < n_stop; i++)
-        settings->stop[i] = sb_record_item(record, "stop", i);
-    config->ban = settings->ban;
-    config->n_ban = n_ban;
-    config->stop = settings->stop;
-    config->n_stop = n_stop;
-    return SB_OK;
+    if (config->max_len == default_len)
+        config->max_len = truth->max_len;
+    config->ban = drawn.ban;
+    config->n_ban = drawn.n_ban;
+    config->stop = drawn.stop;
+    config->n_stop = drawn.n_stop;
+    return status;
 }
 
-static void put_key(output *key, const sb_record *record)
+/* Writes input and settings as text, to compare draws. */
+static void put_key(output *key, const sb_record *record, const sb_config *config)
 {
-    output_bytes(key, record->input, record->input_size);
+    output_bytes(key, record->input != NULL ? record->input : "", record->input_size);
     for (size_t i = 0; sb_config_option(i) != NULL; i++) {
         char value[64];
         const char *const name = sb_config_option(i)->name;
-        if (is_shape(sb_config_option(i)) && *sb_record_setting(record, name, value, sizeof value))
+        if (sb_config_get(config, name, value, sizeof value, NULL) == SB_OK)
             output_format(key, "\n%s %s", name, value);
     }
-    static const char *const arrays[] = {"ban", "stop"};
-    for (int a = 0; a < 2; a++)
-        for (size_t i = 0; sb_record_item(record, arrays[a], i) != NULL; i++)
-            output_format(key, "\n%s %s", arrays[a], sb_record_item(record, arrays[a], i));
+    for (size_t i = 0; i < config->n_ban; i++)
+        output_format(key, "\nban %d", (int)config->ban[i]);
+    for (size_t i = 0; i < config->n_stop; i++)
+        output_format(key, "\nstop %s", config->stop[i]);
 }
 
 /* --- enumeration --- */
 
 /* Computes the sum of p f over all sequences. */
-static sb_status sum_up(estimate_truth *truth, const truth_settings *settings, uint64_t stream,
+static sb_status sum_up(estimate_truth *truth, const sb_config *config, uint64_t stream,
                         estimate_values *values, double *value, sb_error *err)
 {
     const size_t n = (size_t)truth->result->n_sequences;
@@ -119,7 +91,7 @@ static sb_status sum_up(estimate_truth *truth, const truth_settings *settings, u
         char *text = NULL;
         log_p[i] = drawn->log_p;
         if (values->function == FUNCTION_BLEU)
-            status = sb_sequence_text(truth->model, &settings->config, drawn, &text, err);
+            status = sb_sequence_text(truth->model, config, drawn, &text, err);
         sequence.text = text;
         sequence.text_size = text != NULL ? strlen(text) : 0;
         if (status == SB_OK)
@@ -135,27 +107,22 @@ static sb_status sum_up(estimate_truth *truth, const truth_settings *settings, u
     return status;
 }
 
-static sb_status enumerate(estimate_truth *truth, const sb_record *record, estimate_values *values,
-                           double *value, sb_error *err)
+static sb_status enumerate(estimate_truth *truth, const sb_record *record, const sb_config *config,
+                           estimate_values *values, double *value, sb_error *err)
 {
-    truth_settings settings = {.ban = NULL};
     const sb_input input = {record->input, record->input_size, record->stream, NULL};
     sb_plan plan;
     sb_plan_default(&plan);
-    sb_status status = read_settings(truth, record, &settings, err);
-    if (status == SB_OK && truth->result == NULL)
+    sb_status status = SB_OK;
+    if (truth->result == NULL)
         status = sb_result_open(&truth->result, err);
     if (status == SB_OK)
-        status =
-            sb_draw_batch(truth->model, &input, 1, &settings.config, &plan, &truth->result, err);
+        status = sb_draw_batch(truth->model, &input, 1, config, &plan, &truth->result, err);
     if (status == SB_ERR_LIMIT)
         status = sb_error_set(err, status,
                               "--truth exact: the model has too many sequences to enumerate; give "
                               "the truth as a number");
-    if (status == SB_OK)
-        status = sum_up(truth, &settings, record->stream, values, value, err);
-    free_settings(&settings);
-    return status;
+    return status == SB_OK ? sum_up(truth, config, record->stream, values, value, err) : status;
 }
 
 /* --- the table --- */
@@ -174,17 +141,20 @@ static truth_entry *find_entry(estimate_truth *truth, uint64_t stream, double te
     return NULL;
 }
 
-sb_status estimate_truth_learn(estimate_truth *truth, const sb_record *record,
-                               estimate_values *values, sb_error *err)
+sb_status estimate_truth_learn(estimate_truth *truth, sb_record *record, estimate_values *values,
+                               sb_error *err)
 {
     if (truth->model == NULL)
         return SB_OK;
+    sb_config config;
+    sb_status status = read_settings(truth, record, &config, err);
+    if (status != SB_OK)
+        return status;
     truth_entry made = {.stream = record->stream, .temperature = record->temperature};
-    put_key(&made.key, record);
+    put_key(&made.key, record, &config);
     const truth_entry *const entry = find_entry(truth, record->stream, record->temperature);
-    sb_status status = SB_OK;
     if (entry == NULL)
-        status = enumerate(truth, record, values, &made.value, err);
+        status = enumerate(truth, record, &config, values, &made.value, err);
     else if (entry->key.size != made.key.size ||
              (made.key.size > 0 && memcmp(entry->key.data, made.key.data, made.key.size) != 0))
         status = sb_error_set(err, SB_ERR_INPUT,

@@ -34,6 +34,8 @@ typedef struct eval_setting {
     int32_t k;
     double temperature;
     double strength; /* NaN: none */
+    char *settings;  /* the others, as sb_record.settings; owned */
+    uint64_t line;   /* of the first draw */
     uint64_t n_inputs;
     double values[EVAL_VALUES]; /* means over inputs */
 } eval_setting;

@@ -1,6 +1,6 @@
 /* BLEU and diversity of draws, for each setting. The draws of one stream under one setting are
  * averaged first, then the streams, so that each input counts once. Memory grows with settings
- * times streams, not with the number of draws. */
+ * times streams, and by 64 bytes for each draw, so that a draw that occurs twice is refused. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -29,6 +29,7 @@ typedef struct prepared {
 typedef struct draws_work {
     const eval_options *options;
     line_reader reader;
+    sb_record_set *records; /* those read so far */
     eval_setting *settings; /* (n_settings), in order of first appearance */
     size_t n_settings, settings_capacity, last_setting;
     eval_cell *cells; /* (n_cells) */
@@ -45,24 +46,39 @@ static bool is_same(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* Returns the index of the draw's setting, which is added if it is new. Files usually go through
- * the settings in turn, so the search starts after the setting found last. */
-static size_t find_setting(draws_work *work, const sb_record *record)
+/* Finds the index of the draw's setting, which is added if it is new. Fails if the draw has another
+ * setting that the table does not show, because averages would mix the two. Files usually go
+ * through the settings in turn, so the search starts after the setting found last. */
+static sb_status find_setting(draws_work *work, const sb_record *record, size_t *found,
+                              sb_error *err)
 {
     for (size_t i = 0; i < work->n_settings; i++) {
         const size_t place = (work->last_setting + 1 + i) % work->n_settings;
         const eval_setting *const s = &work->settings[place];
         if (s->method == record->method && s->k == record->k &&
-            is_same(s->temperature, record->temperature) && is_same(s->strength, record->strength))
-            return work->last_setting = place;
+            is_same(s->temperature, record->temperature) &&
+            is_same(s->strength, record->strength)) {
+            *found = work->last_setting = place;
+            if (strcmp(s->settings, record->settings) == 0)
+                return SB_OK;
+            return sb_error_set(
+                err, SB_ERR_INPUT,
+                "the settings are \"%.100s\", but those of line %" PRIu64
+                " are \"%.100s\", with the same method, k and temperature: evaluate "
+                "them separately",
+                record->settings, s->line, s->settings);
+        }
     }
     cli_reserve(&work->settings, &work->settings_capacity, work->n_settings + 1,
                 sizeof *work->settings);
     work->settings[work->n_settings] = (eval_setting){.method = record->method,
                                                       .k = record->k,
                                                       .temperature = record->temperature,
-                                                      .strength = record->strength};
-    return work->last_setting = work->n_settings++;
+                                                      .strength = record->strength,
+                                                      .settings = cli_copy_text(record->settings),
+                                                      .line = work->reader.number};
+    *found = work->last_setting = work->n_settings++;
+    return SB_OK;
 }
 
 /* Returns the slot of a cell, or the free slot where it belongs. */
@@ -164,7 +180,14 @@ static sb_status add_draw(draws_work *work, const sb_record *record, sb_error *e
     const size_t n = record->n_sequences;
     double values[EVAL_VALUES] = {NAN, NAN, NAN};
     sb_diversity diversity;
-    sb_status status = take_texts(work, record, err);
+    size_t setting;
+    sb_status status = sb_record_set_add(work->records, record, work->reader.number, err);
+    if (status == SB_OK)
+        status = sb_record_set_add_input(work->records, record, work->reader.number, err);
+    if (status == SB_OK)
+        status = find_setting(work, record, &setting, err);
+    if (status == SB_OK)
+        status = take_texts(work, record, err);
     if (status == SB_OK && work->options->references != NULL)
         status = measure_bleu(work, record->stream, n, values, err);
     if (status == SB_OK)
@@ -174,7 +197,7 @@ static sb_status add_draw(draws_work *work, const sb_record *record, sb_error *e
         return status;
     memcpy(values + EVAL_D1, diversity.d, sizeof diversity.d);
     values[EVAL_DIVERSITY] = diversity.mean;
-    eval_cell *const cell = find_cell(work, find_setting(work, record), record->stream);
+    eval_cell *const cell = find_cell(work, setting, record->stream);
     for (int v = 0; v < EVAL_VALUES; v++) {
         if (isnan(values[v]))
             continue;
@@ -231,8 +254,11 @@ int eval_draws(const eval_options *options)
 {
     draws_work work = {.options = options};
     sb_error err;
-    if (line_reader_open(&work.reader, NULL, &err) != SB_OK)
+    if (sb_record_set_open(&work.records, &err) != SB_OK ||
+        line_reader_open(&work.reader, NULL, &err) != SB_OK) {
+        sb_record_set_close(work.records);
         return cli_failure("eval", "%s", err.message);
+    }
     work.cache = cli_realloc(NULL, CACHE_SIZE, sizeof *work.cache);
     memset(work.cache, 0, CACHE_SIZE * sizeof *work.cache);
     int code = read_draws(&work);
@@ -242,6 +268,9 @@ int eval_draws(const eval_options *options)
     }
     for (size_t i = 0; i < CACHE_SIZE; i++)
         sb_bleu_references_close(work.cache[i].references);
+    for (size_t i = 0; i < work.n_settings; i++)
+        free(work.settings[i].settings);
+    sb_record_set_close(work.records);
     free(work.cache);
     free(work.texts);
     free(work.slots);

@@ -55,6 +55,7 @@ typedef struct sb_method_info {
     sb_law law;
     bool has_g;                  /* sequences have G, and a draw has a threshold kappa */
     bool counts_samples;         /* a result has complete, samples and sampled_rows */
+    bool has_repeats;            /* a draw may hold the same sequence twice */
     bool has_rounds;             /* an input starts again from its first row after each round */
     const char *why_no_estimate; /* why nothing can be estimated from a draw; NULL: it can */
 } sb_method_info;

@@ -55,47 +55,83 @@ SB_API bool sb_record_has_setting(const sb_option *option);
 
 /* --- reading --- */
 
-/* One sequence of a record. */
+/* One sequence of a record. A number that the record does not have is NaN. */
 typedef struct sb_record_sequence {
     const char *text; /* (text_size), terminated; NULL if the record has none */
     size_t text_size;
+    const int32_t *tokens; /* (n_tokens) */
     size_t n_tokens;
-    double log_p;
-    double g; /* NaN if there is none */
+    double log_p, log_p_model, g, log_weight;
+    sb_end end; /* SB_END_NONE if the record does not say it */
 } sb_record_sequence;
 
 /* One draw, read from its record. The record owns its texts and arrays. */
 typedef struct sb_record {
-    uint64_t stream, draw;
+    uint64_t stream, draw, seed;
     sb_method method;
     int32_t k;
     double temperature;
-    double strength; /* of method diverse; else NaN */
-    double kappa;    /* -inf if exhausted, NaN if there is none */
+    double strength;   /* of method diverse; else NaN */
+    double kappa;      /* -inf if exhausted, NaN if there is none */
+    double log_p_draw; /* NaN if there is none */
     bool exhausted;
-    bool complete;     /* false only if method reject gave up before it found k */
-    const char *input; /* (input_size), terminated */
+    bool complete; /* false only if method reject gave up before it found k */
+    uint64_t model_rows, samples, sampled_rows; /* 0 if the record does not have them */
+    const char *input; /* (input_size), terminated; NULL if the record has none */
     size_t input_size;
+    const char *model;    /* the id of the model (sb_model_info.id); NULL if it is not named */
+    const char *version;  /* the version of sbeam that drew; NULL if it is not named */
+    const char *settings; /* the settings that differ from their defaults and the model, such as
+                           * "max_len 9, model 6ddd46a482bf4718": two records have equal texts if
+                           * they have the same ones */
     sb_record_sequence *sequences; /* (n_sequences) */
     size_t n_sequences;
-    void *document; /* private: the parsed line */
+    /* private */
+    void *document; /* the parsed line */
+    int32_t *pool;  /* all tokens */
+    int32_t *ban;   /* the lists of sb_record_get_config */
+    const char **stop;
 } sb_record;
 
-/* Reads a line. Unknown keys are ignored, because a record may carry more. A key that is missing,
- * of the wrong type or not finite is an error; the message names the key, and the sequence if it is
- * in one. On success the caller closes *record; on failure it is empty. */
+/* Reads a line and checks that it can be a draw. Unknown keys are ignored, because a record may
+ * carry more. An error names the key, what was expected, and the sequence if it is in one:
+ *   - a key that is missing, of the wrong type or not finite;
+ *   - fewer sequences than k, unless the model or the method has no more;
+ *   - a sequence twice in a draw whose sequences are distinct;
+ *   - G that is not in descending order, or below kappa;
+ *   - a weight that does not follow from log_p and kappa (to 1e-9 of log_weight);
+ *   - a total probability above 1 + 1e-6, or below 1 - 1e-6 although the draw is exhausted.
+ * On success the caller closes *record; on failure it is empty. */
 SB_API sb_status sb_record_read(sb_record *record, const char *line, size_t size, sb_error *err);
 /* Frees the memory of the record and empties it. Accepts an empty record and NULL. */
 SB_API void sb_record_close(sb_record *record);
 
-/* Writes the setting of this name as sb_config_set takes it, or "" if the record does not have it,
- * which means that it had its default. `name` is spelt as the option, with dashes: "max-len".
- * `text` is the caller's and has `size` bytes. Returns `text`. */
-SB_API const char *sb_record_setting(const sb_record *record, const char *name, char *text,
-                                     size_t size);
-/* Returns string i of the array `key` ("ban", "stop"), or NULL if there is none. The record owns
- * it. */
-SB_API const char *sb_record_item(const sb_record *record, const char *key, size_t i);
+/* Makes *config the settings of the draw, with the defaults for those that the record does not
+ * mention, so that the same draw can be made again. Banned tokens are looked up in `model`. The
+ * lists of the config are the record's. On failure *config is unchanged. */
+SB_API sb_status sb_record_get_config(sb_record *record, const sb_model *model, sb_config *config,
+                                      sb_error *err);
+/* Makes the model read and write text as it did for this draw ("pretokenized", "bpe_marker"). Fails
+ * if the record names another model. A record of a version that did not write "version" changes
+ * nothing. */
+SB_API sb_status sb_record_set_model(const sb_record *record, sb_model *model, sb_error *err);
+
+/* Records that are read together, by line number. A set finds draws that occur twice: estimates
+ * from them would count the same noise twice. It needs 64 bytes for each record. */
+typedef struct sb_record_set sb_record_set;
+
+/* Opens an empty set. On success *set is the caller's to close. */
+SB_API sb_status sb_record_set_open(sb_record_set **set, sb_error *err);
+/* Frees the set. Accepts NULL. */
+SB_API void sb_record_set_close(sb_record_set *set);
+/* Adds the record of this line. Fails if an earlier one has the same method, k, temperature,
+ * settings, seed, stream and draw; the message names its line. */
+SB_API sb_status sb_record_set_add(sb_record_set *set, const sb_record *record, uint64_t line,
+                                   sb_error *err);
+/* Fails if an earlier record for which this function was called has the same stream but another
+ * input: their averages would mean nothing. */
+SB_API sb_status sb_record_set_add_input(sb_record_set *set, const sb_record *record, uint64_t line,
+                                         sb_error *err);
 
 /* --- inputs --- */
 

@@ -52,6 +52,7 @@ class sb_method_info(Structure):
         ("law", c_int),
         ("has_g", c_bool),
         ("counts_samples", c_bool),
+        ("has_repeats", c_bool),
         ("has_rounds", c_bool),
         ("why_no_estimate", c_char_p),
     ]

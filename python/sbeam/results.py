@@ -58,6 +58,8 @@ class Draw:
     samples: int  #: method reject: number of samples drawn
     sampled_rows: int  #: method reject: number of rows if samples shared no prefixes
     sequences: Tuple[Sequence, ...] = field(default=())
+    model: Optional[str] = None  #: checksum of the model file; None if the host computes the model
+    version: str = ""  #: the version of sbeam that drew
     _record: bytes = field(default=b"", repr=False, compare=False)  # the JSON line of the library
 
     def __len__(self) -> int:
@@ -100,6 +102,8 @@ class DrawMaker:
     def __init__(self, model: Optional[int], config: Config) -> None:
         self._config = config  # C reads it as long as the writer is open
         self._settings: Optional[Dict[str, Any]] = None
+        self._model: Optional[str] = None
+        self._version = ""
         self._writer = ctypes.c_void_p()
         call("sb_record_writer_open", ctypes.byref(self._writer), model,
              ctypes.byref(config.struct))
@@ -115,7 +119,9 @@ class DrawMaker:
              ctypes.byref(size))
         record = ctypes.string_at(line.value, size.value)
         if self._settings is None:  # all records have the same
-            self._settings = {key: value for key, value in json.loads(record).items()
+            members = json.loads(record)
+            self._model, self._version = members.get("model"), members["version"]
+            self._settings = {key: value for key, value in members.items()
                               if key not in Draw.__dataclass_fields__}
         source = None
         if input is not None:
@@ -130,4 +136,4 @@ class DrawMaker:
                                       q.log_p_model, q.g, q.log_weight, _ENDS[q.end]))
         return Draw(c.stream, c.draw, source, METHODS[c.method], c.k, c.temperature, self._settings,
                     c.seed, c.kappa, c.exhausted, c.log_p_draw, c.model_rows, c.complete, c.samples,
-                    c.sampled_rows, tuple(sequences), record)
+                    c.sampled_rows, tuple(sequences), self._model, self._version, record)

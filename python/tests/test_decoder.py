@@ -19,12 +19,13 @@ from sbeam._arrays import to_rows
 
 class AsTheLibrary(unittest.TestCase):
     def assert_same(self, draws, expected):
-        """Compares bit for bit, apart from the text and the input, which only the host knows."""
+        """Compares bit for bit, apart from the text, the input and the model: a host knows its own."""
         self.assertEqual(len(draws), len(expected))
         for a, b in zip(draws, expected):
             a, b = a.to_dict(), b.to_dict()
             for record in (a, b):
                 record["input"] = None
+                record.pop("model", None)
                 for sequence in record["sequences"]:
                     sequence["text"] = None
             self.assertEqual(a, b)

@@ -105,6 +105,7 @@ static sb_status finish_diverse(sb_decoder *decoder, struct slot *slot)
 
 const struct method method_diverse = {
     .info = {.law = SB_LAW_DETERMINISTIC,
+             .has_repeats = true,
              .why_no_estimate = "it chooses sequences that differ, not by the model's law"},
     .row_use = ROWS_BOUNDED,
     .start = start_diverse,

@@ -99,7 +99,7 @@ static sb_status finish_sample(sb_decoder *decoder, struct slot *slot)
 }
 
 const struct method method_sample = {
-    .info = {.law = SB_LAW_INDEPENDENT},
+    .info = {.law = SB_LAW_INDEPENDENT, .has_repeats = true},
     .row_use = ROWS_BOUNDED,
     .own_size = sizeof(struct samples),
     .close = sample_close,

@@ -1,14 +1,13 @@
-/* Reads records. It requires everything that sb_record_write always writes, because estimates from
- * a draw that was cut or edited by hand would be wrong but look right. jansson checks the JSON; it
- * refuses NaN and numbers that are too large for a double. */
+/* Reads records. It requires the keys that estimates need, because estimates from a draw that was
+ * cut or edited by hand would be wrong but look right; record_check.c then compares them with each
+ * other. jansson checks the JSON; it refuses NaN and numbers that are too large for a double. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "record/record_check.h"
 #include "record/record_settings.h"
-#include "sbeam/format.h"
 #include "sbeam/record.h"
 #include "text/json.h"
 
@@ -78,6 +77,35 @@ static sb_status get_text(const json_t *object, const char *key, const char **te
     return SB_OK;
 }
 
+/* Reads a text; *text is NULL if the key is absent or null. */
+static sb_status get_text_or_null(const json_t *object, const char *key, const char **text,
+                                  size_t *size, sb_error *err)
+{
+    const json_t *const value = json_object_get(object, key);
+    *text = NULL;
+    *size = 0;
+    return value == NULL || json_is_null(value) ? SB_OK : get_text(object, key, text, size, err);
+}
+
+/* Reads a name that programs compare, so it has no zero byte; *name is NULL if the key is absent or
+ * null. */
+static sb_status get_name_or_null(const json_t *object, const char *key, const char **name,
+                                  sb_error *err)
+{
+    size_t size;
+    const sb_status status = get_text_or_null(object, key, name, &size, err);
+    if (status == SB_OK && *name != NULL && strlen(*name) != size)
+        return status_fail(err, SB_ERR_INPUT, "\"%s\" has a zero byte", key);
+    return status;
+}
+
+/* Reads a count; *n is 0 if the key is absent. */
+static sb_status get_count(const json_t *object, const char *key, uint64_t *n, sb_error *err)
+{
+    return json_object_get(object, key) == NULL ? SB_OK
+                                                : get_whole(object, key, 0, INT64_MAX, n, err);
+}
+
 static sb_status get_method(const json_t *root, sb_method *method, sb_error *err)
 {
     const char *name = "";
@@ -90,14 +118,43 @@ static sb_status get_method(const json_t *root, sb_method *method, sb_error *err
     return status_fail(err, SB_ERR_INPUT, "\"method\" is \"%.100s\", which is not a method", name);
 }
 
+static sb_status get_end(const json_t *object, sb_end *end, sb_error *err)
+{
+    const char *name;
+    const sb_status status = get_name_or_null(object, "end", &name, err);
+    if (status != SB_OK || name == NULL)
+        return status;
+    for (int i = SB_END_EOS; i <= SB_END_STOP; i++)
+        if (strcmp(name, sb_end_name((sb_end)i)) == 0) {
+            *end = (sb_end)i;
+            return SB_OK;
+        }
+    return status_fail(err, SB_ERR_INPUT,
+                       "\"end\" is \"%.100s\"; expected eos, max-len, leaf or stop", name);
+}
+
+/* Reads the token ids to `tokens`, which has room for them. */
+static sb_status get_tokens(const json_t *array, int32_t *tokens, sb_error *err)
+{
+    for (size_t i = 0; i < json_array_size(array); i++) {
+        const json_t *const item = json_array_get(array, i);
+        const json_int_t id = json_integer_value(item);
+        if (!json_is_integer(item) || id < 0 || id > INT32_MAX)
+            return status_fail(err, SB_ERR_INPUT,
+                               "\"tokens\": number %zu is not a token id; expected a whole number "
+                               "of at least 0",
+                               i + 1);
+        tokens[i] = (int32_t)id;
+    }
+    return SB_OK;
+}
+
+/* Reads all of a sequence but its tokens, which must be an array. */
 static sb_status get_sequence(const json_t *object, sb_record_sequence *sequence, sb_error *err)
 {
     if (!json_is_object(object))
         return status_fail(err, SB_ERR_INPUT, "not an object");
-    sb_status status = SB_OK;
-    const json_t *const text = json_object_get(object, "text");
-    if (text != NULL && !json_is_null(text))
-        status = get_text(object, "text", &sequence->text, &sequence->text_size, err);
+    sb_status status = get_text_or_null(object, "text", &sequence->text, &sequence->text_size, err);
     const json_t *const tokens = status == SB_OK ? find(object, "tokens", err) : NULL;
     if (tokens == NULL)
         return SB_ERR_INPUT;
@@ -105,9 +162,13 @@ static sb_status get_sequence(const json_t *object, sb_record_sequence *sequence
         return status_fail(err, SB_ERR_INPUT, "\"tokens\" is not an array of token ids");
     sequence->n_tokens = json_array_size(tokens);
     status = get_number(object, "log_p", &sequence->log_p, err);
-    if (status != SB_OK)
-        return status;
-    return get_number_or_null(object, "g", &sequence->g, err);
+    if (status == SB_OK)
+        status = get_number_or_null(object, "log_p_model", &sequence->log_p_model, err);
+    if (status == SB_OK)
+        status = get_number_or_null(object, "g", &sequence->g, err);
+    if (status == SB_OK)
+        status = get_number_or_null(object, "log_weight", &sequence->log_weight, err);
+    return status == SB_OK ? get_end(object, &sequence->end, err) : status;
 }
 
 /* Returns whether there may be fewer than k sequences: the model has no more, or the method may
@@ -123,6 +184,24 @@ static bool may_be_short(const sb_record *record)
     }
 }
 
+/* Puts "sequence N: " before an error. */
+static sb_status fail_sequence(size_t i, const sb_error *problem, sb_error *err)
+{
+    return status_fail(err, problem->status, "sequence %zu: %.400s", i + 1, problem->message);
+}
+
+static sb_status check_count(const sb_record *record, size_t n, sb_error *err)
+{
+    if (n > (size_t)record->k)
+        return status_fail(err, SB_ERR_INPUT, "there are %zu sequences, but \"k\" is %d", n,
+                           (int)record->k);
+    if (n < (size_t)record->k && !may_be_short(record))
+        return status_fail(err, SB_ERR_INPUT,
+                           "there are %zu sequences, but \"k\" is %d and \"exhausted\" is not true",
+                           n, (int)record->k);
+    return SB_OK;
+}
+
 static sb_status get_sequences(const json_t *root, sb_record *record, sb_error *err)
 {
     const json_t *const array = find(root, "sequences", err);
@@ -131,41 +210,32 @@ static sb_status get_sequences(const json_t *root, sb_record *record, sb_error *
     const size_t n = json_array_size(array);
     if (!json_is_array(array))
         return status_fail(err, SB_ERR_INPUT, "\"sequences\" is not an array");
-    if (n > (size_t)record->k)
-        return status_fail(err, SB_ERR_INPUT, "there are %zu sequences, but \"k\" is %d", n,
-                           (int)record->k);
-    if (n < (size_t)record->k && !may_be_short(record))
-        return status_fail(err, SB_ERR_INPUT,
-                           "there are %zu sequences, but \"k\" is %d and \"exhausted\" is not true",
-                           n, (int)record->k);
+    sb_status status = check_count(record, n, err);
+    if (status != SB_OK)
+        return status;
     record->sequences = alloc_zeroed(n, sizeof *record->sequences);
     if (record->sequences == NULL)
         return status_no_memory(err);
     record->n_sequences = n;
+    sb_error problem;
+    size_t n_tokens = 0;
     for (size_t i = 0; i < n; i++) {
-        sb_error problem;
-        const sb_status status =
-            get_sequence(json_array_get(array, i), &record->sequences[i], &problem);
-        if (status != SB_OK)
-            return status_fail(err, status, "sequence %zu: %.400s", i + 1, problem.message);
+        if (get_sequence(json_array_get(array, i), &record->sequences[i], &problem) != SB_OK)
+            return fail_sequence(i, &problem, err);
+        n_tokens += record->sequences[i].n_tokens;
+    }
+    record->pool = alloc_array(n_tokens, sizeof *record->pool);
+    if (record->pool == NULL)
+        return status_no_memory(err);
+    int32_t *next = record->pool;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *const tokens = json_object_get(json_array_get(array, i), "tokens");
+        if (get_tokens(tokens, next, &problem) != SB_OK)
+            return fail_sequence(i, &problem, err);
+        record->sequences[i].tokens = next;
+        next += record->sequences[i].n_tokens;
     }
     return SB_OK;
-}
-
-/* Checks that `key`, if it is present, holds only strings: if one were skipped by mistake, the
- * exact value would be that of another distribution. */
-static sb_status check_strings(const json_t *root, const char *key, sb_error *err)
-{
-    const json_t *const array = json_object_get(root, key);
-    bool is_fine = array == NULL || json_is_array(array);
-    for (size_t i = 0; is_fine && i < json_array_size(array); i++) {
-        const json_t *const item = json_array_get(array, i);
-        is_fine = json_is_string(item) &&
-                  strlen(json_string_value(item)) == json_string_length(item); /* no zero byte */
-    }
-    if (is_fine)
-        return SB_OK;
-    return status_fail(err, SB_ERR_INPUT, "\"%s\" is not an array of strings", key);
 }
 
 /* Reads kappa. If a method with a threshold found every sequence, kappa is -inf, written as null.
@@ -183,21 +253,33 @@ static sb_status get_kappa(const json_t *root, sb_record *record, sb_error *err)
     return SB_OK;
 }
 
-static sb_status get_record(const json_t *root, sb_record *record, sb_error *err)
+/* Reads what names the draw: its numbers, input and method. */
+static sb_status get_key(const json_t *root, sb_record *record, sb_error *err)
 {
     uint64_t k = 0;
     sb_status status = get_whole(root, "stream", 0, INT64_MAX, &record->stream, err);
     if (status == SB_OK)
         status = get_whole(root, "draw", 0, INT64_MAX, &record->draw, err);
     if (status == SB_OK)
-        status = get_text(root, "input", &record->input, &record->input_size, err);
+        status = get_count(root, "seed", &record->seed, err);
+    if (status == SB_OK)
+        status = get_text_or_null(root, "input", &record->input, &record->input_size, err);
+    if (status == SB_OK)
+        status = get_name_or_null(root, "model", &record->model, err);
+    if (status == SB_OK)
+        status = get_name_or_null(root, "version", &record->version, err);
     if (status == SB_OK)
         status = get_method(root, &record->method, err);
     if (status == SB_OK)
         status = get_whole(root, "k", 1, INT32_MAX, &k, err);
     record->k = (int32_t)k;
-    if (status == SB_OK)
-        status = get_number(root, "temperature", &record->temperature, err);
+    return status;
+}
+
+/* Reads the numbers of the draw as a whole. */
+static sb_status get_numbers(const json_t *root, sb_record *record, sb_error *err)
+{
+    sb_status status = get_number(root, "temperature", &record->temperature, err);
     if (status == SB_OK && !(record->temperature > 0))
         status = status_fail(err, SB_ERR_INPUT, "\"temperature\" is not above 0");
     if (status == SB_OK && sb_method_takes(record->method, "strength"))
@@ -209,17 +291,31 @@ static sb_status get_record(const json_t *root, sb_record *record, sb_error *err
     if (status == SB_OK)
         status = get_kappa(root, record, err);
     if (status == SB_OK)
-        status = check_strings(root, "ban", err);
+        status = get_number_or_null(root, "log_p_draw", &record->log_p_draw, err);
     if (status == SB_OK)
-        status = check_strings(root, "stop", err);
-    return status == SB_OK ? get_sequences(root, record, err) : status;
+        status = get_count(root, "model_rows", &record->model_rows, err);
+    if (status == SB_OK)
+        status = get_count(root, "samples", &record->samples, err);
+    return status == SB_OK ? get_count(root, "sampled_rows", &record->sampled_rows, err) : status;
+}
+
+static sb_status get_record(const json_t *root, sb_record *record, sb_error *err)
+{
+    sb_status status = get_key(root, record, err);
+    if (status == SB_OK)
+        status = get_numbers(root, record, err);
+    if (status == SB_OK)
+        status = record_settings_read(record, err);
+    if (status == SB_OK)
+        status = get_sequences(root, record, err);
+    return status == SB_OK ? record_check(record, err) : status;
 }
 
 sb_status sb_record_read(sb_record *record, const char *line, size_t size, sb_error *err)
 {
     if (record == NULL || line == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "sb_record_read: record or line is NULL");
-    *record = (sb_record){.strength = NAN, .kappa = NAN, .complete = true};
+    *record = (sb_record){.strength = NAN, .kappa = NAN, .log_p_draw = NAN, .complete = true};
     json_t *root = NULL;
     sb_status status =
         json_line_parse(&root, line, size, "; expected records of sbeam draw -f jsonl", err);
@@ -238,33 +334,10 @@ void sb_record_close(sb_record *record)
     if (record == NULL)
         return;
     alloc_free(record->sequences);
+    alloc_free(record->pool);
+    alloc_free((char *)record->settings);
+    alloc_free(record->ban);
+    alloc_free(record->stop);
     json_decref(record->document);
     *record = (sb_record){0};
-}
-
-const char *sb_record_setting(const sb_record *record, const char *name, char *text, size_t size)
-{
-    char key[SETTING_SIZE];
-    record_settings_key(name, key);
-    const json_t *const value = json_object_get(record->document, key);
-    char number[SB_NUMBER_SIZE];
-    const char *found = "";
-    if (json_is_string(value)) {
-        found = json_string_value(value);
-    } else if (json_is_number(value)) {
-        if (json_is_integer(value))
-            snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
-        else
-            sb_number_format(number, json_real_value(value));
-        found = number;
-    } else if (value != NULL) {
-        found = json_is_true(value) ? "true" : "false";
-    }
-    snprintf(text, size, "%s", found);
-    return text;
-}
-
-const char *sb_record_item(const sb_record *record, const char *key, size_t i)
-{
-    return json_string_value(json_array_get(json_object_get(record->document, key), i));
 }

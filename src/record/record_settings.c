@@ -1,12 +1,11 @@
-/* Decides which settings a record mentions: those that change the distribution, have no key of
- * their own and are not at their default. So a new option of the table needs no change here, and
- * records of older versions stay readable. */
+/* Decides which settings a record mentions: those that change the draw, have no key of their own
+ * and are not at their default. So a new option of the table needs no change here, and records of
+ * older versions stay readable. record_config.c reads them back. */
 #include "record/record_settings.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "sbeam/record.h"
+#include "sbeam/version.h"
 
 bool sb_record_has_setting(const sb_option *option)
 {
@@ -19,9 +18,10 @@ bool sb_record_has_setting(const sb_option *option)
 
 void record_settings_key(const char *name, char key[SETTING_SIZE])
 {
-    snprintf(key, SETTING_SIZE, "%s", name);
-    for (char *c = key; *c != '\0'; c++)
-        *c = *c == '-' ? '_' : *c;
+    size_t i = 0;
+    for (; name[i] != '\0' && i + 1 < SETTING_SIZE; i++)
+        key[i] = name[i] == '-' ? '_' : name[i];
+    key[i] = '\0';
 }
 
 /* Returns whether the method shows the setting even at its default. */
@@ -74,11 +74,34 @@ static void put_stop(json_buffer *to, const sb_config *config)
         json_buffer_text(to, "]");
 }
 
+/* Appends how the model reads text, and what identifies it. */
+static void put_model(json_buffer *to, const sb_model *model)
+{
+    if (sb_model_is_pretokenized(model))
+        json_buffer_text(to, ",\"pretokenized\":true");
+    const char *const marker = sb_model_get_marker(model), *const id = sb_model_get_info(model)->id;
+    if (marker != NULL) {
+        json_buffer_text(to, ",\"bpe_marker\":");
+        json_buffer_string(to, marker, strlen(marker));
+    }
+    if (id != NULL) {
+        json_buffer_text(to, ",\"model\":");
+        json_buffer_string(to, id, strlen(id));
+    }
+}
+
 void record_settings_put(json_buffer *to, const sb_model *model, const sb_config *config)
 {
     for (size_t i = 0; sb_config_option(i) != NULL; i++)
         if (sb_record_has_setting(sb_config_option(i)))
             put_setting(to, config, sb_config_option(i));
+    if (!config->kappa) /* "kappa" is the key of the threshold */
+        json_buffer_text(to, ",\"no_kappa\":true");
     put_ban(to, model, config);
     put_stop(to, config);
+    if (model != NULL)
+        put_model(to, model);
+    json_buffer_text(to, ",\"version\":\"");
+    json_buffer_text(to, sb_version());
+    json_buffer_text(to, "\"");
 }

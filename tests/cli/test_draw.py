@@ -5,7 +5,8 @@ METHODS = ("sbs", "beam", "sample", "diverse", "resample", "reject", "explicit",
 REAL = r"-?[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?"
 SEQUENCE = (r'\{"text":"[01] [01] [01]","tokens":\[[01],[01],[01]\],"log_p":REAL,"log_p_model":REAL,"g":REAL,'
             r'"log_weight":REAL,"end":"leaf"\}')
-RECORD = (r'^\{"stream":0,"draw":0,"input":"","method":"sbs","k":3,"temperature":1,"seed":7,"kappa":REAL,'
+RECORD = (r'^\{"stream":0,"draw":0,"input":"","method":"sbs","k":3,"temperature":1,"model":"6ddd46a482bf4718",'
+          r'"version":"[0-9.]+","seed":7,"kappa":REAL,'
           r'"exhausted":false,"log_p_draw":REAL,"model_rows":[0-9]+,"sequences":\[SEQUENCE,SEQUENCE,SEQUENCE\]\}$')
 
 
@@ -48,10 +49,10 @@ def test_keys(t):
     prints('"method":"beam","k":2.*"g":null,"log_weight":null', "beam has no g", "-k", "2", "--method", "beam")
     prints('"model_rows":[0-9]+,"complete":true,"samples":[0-9]+,"sampled_rows":[0-9]+,"sequences"',
            "reject: its own keys", "-k", "4", "--method", "reject")
-    prints('"temperature":1,"groups":2,"strength":0.25,"seed"', "diverse: its own keys",
+    prints('"temperature":1,"groups":2,"strength":0.25,"model"', "diverse: its own keys",
            "-k", "4", "--method", "diverse", "--groups", "2", "--strength", "0.25")
-    prints('"groups":4,"strength":0.5,"seed"', "diverse: as many groups as sequences", "-k", "4", "--method", "diverse")
-    prints(r'"temperature":1,"max_len":2,"top_p":0.9,"ban":\["1"\],"stop":\["xyz"\],"seed"',
+    prints('"groups":4,"strength":0.5,"model"', "diverse: as many groups as sequences", "-k", "4", "--method", "diverse")
+    prints(r'"temperature":1,"max_len":2,"top_p":0.9,"ban":\["1"\],"stop":\["xyz"\],"model":"[0-9a-f]{16}","version":"[0-9.]+","seed"',
            "what changes the law is in the record", "--ban", "1", "--stop", "xyz", "--top-p", "0.9", "--max-len", "2")
 
 

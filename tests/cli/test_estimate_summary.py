@@ -25,7 +25,7 @@ def test_order(t):
            "estimate: the order of a summary")
     r = t.run("estimate", "--f", "length", "--summary", stdin=draws + draws)
     r.exits(1, "estimate: the same draw twice")
-    r.says("draw 0 of stream 0 at temperature 1 gives sbs at k = 3 twice", "estimate: which draw is there twice")
+    r.says("standard input:3: draw 0 of stream 0 with seed 1 and temperature 1 is also on line 1", "estimate: which draw is there twice")
     r.has_lines(0, "estimate: and nothing is written")
 
 

@@ -1,0 +1,145 @@
+/* Finds records that occur twice. A record is kept as a fingerprint of 128 bits under a secret key:
+ * two records have the same one by accident with probability 2^-128, and nobody can choose numbers
+ * that collide. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/status.h"
+#include "sbeam/record.h"
+
+struct seen {
+    uint64_t key[2];
+    uint64_t line;  /* 0: this entry of the table is free */
+    uint64_t input; /* hash of the input */
+};
+
+/* An open hash table, at most half full. */
+struct table {
+    struct seen *entries; /* (n_entries), a power of 2 or 0 */
+    size_t n_entries, n_used;
+};
+
+struct sb_record_set {
+    struct hash_key secret[2];
+    struct table draws, inputs;
+    char *bytes; /* what the fingerprint is taken of */
+    size_t capacity;
+};
+
+sb_status sb_record_set_open(sb_record_set **set, sb_error *err)
+{
+    if (set == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_record_set_open: set is NULL");
+    sb_record_set *const s = alloc_zeroed(1, sizeof *s);
+    if (s == NULL)
+        return status_no_memory(err);
+    for (int i = 0; i < 2; i++)
+        hash_key_random(&s->secret[i]);
+    *set = s;
+    return SB_OK;
+}
+
+void sb_record_set_close(sb_record_set *set)
+{
+    if (set == NULL)
+        return;
+    alloc_free(set->draws.entries);
+    alloc_free(set->inputs.entries);
+    alloc_free(set->bytes);
+    alloc_free(set);
+}
+
+/* Returns the entry with this key, or the free one where it belongs. */
+static struct seen *find(const struct table *table, const uint64_t key[2])
+{
+    size_t i = (size_t)key[0] & (table->n_entries - 1);
+    while (table->entries[i].line != 0 &&
+           memcmp(table->entries[i].key, key, sizeof table->entries[i].key) != 0)
+        i = (i + 1) & (table->n_entries - 1);
+    return &table->entries[i];
+}
+
+static sb_status make_room(struct table *table)
+{
+    if (2 * (table->n_used + 1) <= table->n_entries)
+        return SB_OK;
+    const size_t n = table->n_entries > 0 ? 2 * table->n_entries : 64;
+    struct table larger = {alloc_zeroed(n, sizeof *larger.entries), n, table->n_used};
+    if (larger.entries == NULL)
+        return SB_ERR_MEMORY;
+    for (size_t i = 0; i < table->n_entries; i++)
+        if (table->entries[i].line != 0)
+            *find(&larger, table->entries[i].key) = table->entries[i];
+    alloc_free(table->entries);
+    *table = larger;
+    return SB_OK;
+}
+
+/* Finds or adds the entry of `n` numbers and a text. *is_new tells which. */
+static sb_status look_up(sb_record_set *set, struct table *table, const uint64_t *numbers, size_t n,
+                         const char *text, struct seen **entry, bool *is_new)
+{
+    const size_t numbers_size = n * sizeof *numbers, size = numbers_size + strlen(text);
+    if (alloc_reserve(&set->bytes, &set->capacity, size, 1) != SB_OK || make_room(table) != SB_OK)
+        return SB_ERR_MEMORY;
+    memcpy(set->bytes, numbers, numbers_size);
+    memcpy(set->bytes + numbers_size, text, size - numbers_size);
+    uint64_t key[2];
+    for (int i = 0; i < 2; i++)
+        key[i] = hash_bytes(&set->secret[i], set->bytes, size);
+    *entry = find(table, key);
+    *is_new = (*entry)->line == 0;
+    if (*is_new)
+        memcpy((*entry)->key, key, sizeof key);
+    table->n_used += *is_new;
+    return SB_OK;
+}
+
+sb_status sb_record_set_add(sb_record_set *set, const sb_record *record, uint64_t line,
+                            sb_error *err)
+{
+    if (set == NULL || record == NULL || line == 0)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_record_set_add: set or record is NULL, or line is 0");
+    uint64_t numbers[6] = {(uint64_t)record->method, (uint64_t)record->k, record->seed,
+                           record->stream, record->draw};
+    memcpy(&numbers[5], &record->temperature, sizeof numbers[5]);
+    struct seen *entry;
+    bool is_new;
+    if (look_up(set, &set->draws, numbers, 6, record->settings, &entry, &is_new) != SB_OK)
+        return status_no_memory(err);
+    if (is_new) {
+        entry->line = line;
+        return SB_OK;
+    }
+    return status_fail(err, SB_ERR_INPUT,
+                       "draw %llu of stream %llu with seed %llu and temperature %g is also on line "
+                       "%llu, with the same settings; expected each draw once",
+                       (unsigned long long)record->draw, (unsigned long long)record->stream,
+                       (unsigned long long)record->seed, record->temperature,
+                       (unsigned long long)entry->line);
+}
+
+sb_status sb_record_set_add_input(sb_record_set *set, const sb_record *record, uint64_t line,
+                                  sb_error *err)
+{
+    if (set == NULL || record == NULL || line == 0)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_record_set_add_input: set or record is NULL, or line is 0");
+    const uint64_t input = hash_bytes(&set->secret[0], record->input, record->input_size);
+    struct seen *entry;
+    bool is_new;
+    if (look_up(set, &set->inputs, &record->stream, 1, "", &entry, &is_new) != SB_OK)
+        return status_no_memory(err);
+    if (is_new) {
+        entry->line = line;
+        entry->input = input;
+    }
+    if (entry->input == input)
+        return SB_OK;
+    return status_fail(err, SB_ERR_INPUT,
+                       "stream %llu has another input here than on line %llu; expected one input "
+                       "for each stream",
+                       (unsigned long long)record->stream, (unsigned long long)entry->line);
+}
