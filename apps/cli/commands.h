@@ -7,6 +7,7 @@ int cmd_draw(int argc, char **argv);
 int cmd_score(int argc, char **argv);
 int cmd_estimate(int argc, char **argv);
 int cmd_tree(int argc, char **argv);
+int cmd_verify(int argc, char **argv);
 int cmd_shuf(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_eval(int argc, char **argv);

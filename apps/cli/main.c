@@ -18,6 +18,7 @@ static const command commands[] = {
     {"draw", cmd_draw, "draw sequences without replacement, or by another method"},
     {"score", cmd_score, "compute log-probabilities of given outputs"},
     {"estimate", cmd_estimate, "estimate expectations and standard errors from draws"},
+    {"verify", cmd_verify, "check files of draws, and make some of the draws again"},
     {"tree", cmd_tree, "show the tree of a small model, as in Figure 1 of the paper"},
     {"shuf", cmd_shuf, "draw lines by weight, without replacement"},
     {"info", cmd_info, "describe a model file"},

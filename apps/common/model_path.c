@@ -86,18 +86,9 @@ static void refuse(const char *command, const places *p)
               list);
 }
 
-char *model_path_find(const char *command, const char *given)
+/* Returns the path of the default model in the first of the places that has it, or NULL. */
+static char *find_default(const places *p)
 {
-    if (given != NULL && *given == '\0') {
-        cli_usage(command, "the name of the model's file is empty");
-        return NULL;
-    }
-    const char *const path = given != NULL ? given : getenv("SBEAM_MODEL");
-    if (path != NULL && *path != '\0')
-        return cli_copy_text(path);
-    places *const p = cli_realloc(NULL, 1, sizeof *p);
-    p->n = 0;
-    gather_places(p);
     char *found = NULL;
     for (size_t i = 0; i < p->n && found == NULL; i++) {
         char *const candidate = cli_realloc(NULL, PATH_SIZE + sizeof DEFAULT_MODEL + 1, 1);
@@ -108,8 +99,35 @@ char *model_path_find(const char *command, const char *given)
         else
             free(candidate);
     }
-    if (found == NULL)
+    return found;
+}
+
+/* Returns the path of the model. If there is none, returns NULL, after a message of wrong usage
+ * unless `command` is NULL. */
+static char *find(const char *command, const char *given)
+{
+    const char *const path = given != NULL ? given : getenv("SBEAM_MODEL");
+    if (path != NULL && *path != '\0')
+        return cli_copy_text(path);
+    places *const p = cli_realloc(NULL, 1, sizeof *p);
+    p->n = 0;
+    gather_places(p);
+    char *const found = find_default(p);
+    if (found == NULL && command != NULL)
         refuse(command, p);
     free(p);
     return found;
+}
+
+char *model_path_find(const char *command, const char *given)
+{
+    if (given == NULL || *given != '\0')
+        return find(command, given);
+    cli_usage(command, "the name of the model's file is empty");
+    return NULL;
+}
+
+char *model_path_default(void)
+{
+    return find(NULL, NULL);
 }

@@ -8,4 +8,7 @@
  * a message of wrong usage if `given` is empty or no folder has the default model. */
 char *model_path_find(const char *command, const char *given);
 
+/* Does the same if nothing is given, but prints no message. */
+char *model_path_default(void);
+
 #endif

@@ -116,14 +116,17 @@ SB_API sb_status sb_record_get_config(sb_record *record, const sb_model *model, 
  * nothing. */
 SB_API sb_status sb_record_set_model(const sb_record *record, sb_model *model, sb_error *err);
 
-/* Records that are read together, by line number. A set finds draws that occur twice: estimates
- * from them would count the same noise twice. It needs 64 bytes for each record. */
+/* Records that are read together, from one file or several. A set finds draws that occur twice:
+ * estimates from them would count the same noise twice. It needs about 80 bytes for each record. */
 typedef struct sb_record_set sb_record_set;
 
 /* Opens an empty set. On success *set is the caller's to close. */
 SB_API sb_status sb_record_set_open(sb_record_set **set, sb_error *err);
 /* Frees the set. Accepts NULL. */
 SB_API void sb_record_set_close(sb_record_set *set);
+/* Says that the lines of the next records are those of the file `name`, which is copied. Messages
+ * name files only if this function was called. */
+SB_API sb_status sb_record_set_begin_file(sb_record_set *set, const char *name, sb_error *err);
 /* Adds the record of this line. Fails if an earlier one has the same method, k, temperature,
  * settings, seed, stream and draw; the message names its line. */
 SB_API sb_status sb_record_set_add(sb_record_set *set, const sb_record *record, uint64_t line,

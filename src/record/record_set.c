@@ -1,6 +1,7 @@
 /* Finds records that occur twice. A record is kept as a fingerprint of 128 bits under a secret key:
  * two records have the same one by accident with probability 2^-128, and nobody can choose numbers
  * that collide. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -12,6 +13,7 @@ struct seen {
     uint64_t key[2];
     uint64_t line;  /* 0: this entry of the table is free */
     uint64_t input; /* hash of the input */
+    size_t n_files; /* number of files begun: the line is of the last of them */
 };
 
 /* An open hash table, at most half full. */
@@ -25,6 +27,8 @@ struct sb_record_set {
     struct table draws, inputs;
     char *bytes; /* what the fingerprint is taken of */
     size_t capacity;
+    char **files; /* (n_files) names */
+    size_t n_files, files_capacity;
 };
 
 sb_status sb_record_set_open(sb_record_set **set, sb_error *err)
@@ -47,7 +51,32 @@ void sb_record_set_close(sb_record_set *set)
     alloc_free(set->draws.entries);
     alloc_free(set->inputs.entries);
     alloc_free(set->bytes);
+    for (size_t i = 0; i < set->n_files; i++)
+        alloc_free(set->files[i]);
+    alloc_free(set->files);
     alloc_free(set);
+}
+
+sb_status sb_record_set_begin_file(sb_record_set *set, const char *name, sb_error *err)
+{
+    if (set == NULL || name == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_record_set_begin_file: set or name is NULL");
+    char *const copy = alloc_text(name, strlen(name));
+    if (copy == NULL || alloc_reserve(&set->files, &set->files_capacity, set->n_files + 1,
+                                      sizeof *set->files) != SB_OK) {
+        alloc_free(copy);
+        return status_no_memory(err);
+    }
+    set->files[set->n_files++] = copy;
+    return SB_OK;
+}
+
+/* Writes "line 3" or "line 3 of FILE". */
+static void name_line(const sb_record_set *set, const struct seen *entry, char *text, size_t size)
+{
+    const char *const file = entry->n_files > 0 ? set->files[entry->n_files - 1] : "";
+    snprintf(text, size, "line %llu%s%.100s", (unsigned long long)entry->line,
+             entry->n_files > 0 ? " of " : "", file);
 }
 
 /* Returns the entry with this key, or the free one where it belongs. */
@@ -111,14 +140,16 @@ sb_status sb_record_set_add(sb_record_set *set, const sb_record *record, uint64_
         return status_no_memory(err);
     if (is_new) {
         entry->line = line;
+        entry->n_files = set->n_files;
         return SB_OK;
     }
+    char earlier[200];
+    name_line(set, entry, earlier, sizeof earlier);
     return status_fail(err, SB_ERR_INPUT,
-                       "draw %llu of stream %llu with seed %llu and temperature %g is also on line "
-                       "%llu, with the same settings; expected each draw once",
+                       "draw %llu of stream %llu with seed %llu and temperature %g is also on %s, "
+                       "with the same settings; expected each draw once",
                        (unsigned long long)record->draw, (unsigned long long)record->stream,
-                       (unsigned long long)record->seed, record->temperature,
-                       (unsigned long long)entry->line);
+                       (unsigned long long)record->seed, record->temperature, earlier);
 }
 
 sb_status sb_record_set_add_input(sb_record_set *set, const sb_record *record, uint64_t line,
@@ -135,11 +166,14 @@ sb_status sb_record_set_add_input(sb_record_set *set, const sb_record *record, u
     if (is_new) {
         entry->line = line;
         entry->input = input;
+        entry->n_files = set->n_files;
     }
     if (entry->input == input)
         return SB_OK;
+    char earlier[200];
+    name_line(set, entry, earlier, sizeof earlier);
     return status_fail(err, SB_ERR_INPUT,
-                       "stream %llu has another input here than on line %llu; expected one input "
-                       "for each stream",
-                       (unsigned long long)record->stream, (unsigned long long)entry->line);
+                       "stream %llu has another input here than on %s; expected one input for each "
+                       "stream",
+                       (unsigned long long)record->stream, earlier);
 }

@@ -1,0 +1,50 @@
+/* Makes a draw again. A draw is a function of the model, the settings, the seed, the stream and the
+ * number of the draw, all of which its record has. */
+#include "cli/verify.h"
+
+/* Draws again and writes the record, which the writer owns. */
+static sb_status draw_again(const sb_model *model, const sb_plan *common, const sb_record *record,
+                            const sb_config *config, sb_result *result, sb_record_writer *writer,
+                            const char **line, size_t *size, sb_error *err)
+{
+    const sb_input input = {record->input != NULL ? record->input : "", record->input_size,
+                            record->stream, NULL};
+    sb_plan plan = *common;
+    plan.first_draw = record->draw;
+    const sb_status status = sb_draw_batch(model, &input, 1, config, &plan, &result, err);
+    return status == SB_OK ? sb_record_write(writer, &input, result, line, size, err) : status;
+}
+
+sb_status verify_repeat(sb_model *model, const sb_plan *plan, sb_record *record, double *rounding,
+                        sb_error *err)
+{
+    sb_config config;
+    sb_result *result = NULL;
+    sb_record_writer *writer = NULL;
+    const char *line;
+    size_t size;
+    sb_status status = sb_record_set_model(record, model, err);
+    if (status == SB_OK && record->input == NULL && sb_model_get_info(model)->needs_input)
+        status =
+            sb_error_set(err, SB_ERR_INPUT,
+                         "\"input\" is null, but this model needs an input; the draw cannot be "
+                         "repeated");
+    if (status == SB_OK)
+        status = sb_record_get_config(record, model, &config, err);
+    if (status == SB_OK)
+        status = sb_result_open(&result, err);
+    if (status == SB_OK)
+        status = sb_record_writer_open(&writer, model, &config, err);
+    if (status == SB_OK)
+        status = draw_again(model, plan, record, &config, result, writer, &line, &size, err);
+    if (status == SB_OK) {
+        sb_record again;
+        status = sb_record_read(&again, line, size, err);
+        if (status == SB_OK)
+            status = verify_compare(model, record, &again, rounding, err);
+        sb_record_close(&again);
+    }
+    sb_record_writer_close(writer);
+    sb_result_close(result);
+    return status;
+}
