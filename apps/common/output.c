@@ -86,14 +86,12 @@ void output_unsigned(output *out, uint64_t n)
 
 void output_field(output *out, const char *text, size_t size)
 {
-    for (size_t i = 0; i < size; i++) {
-        switch (text[i]) {
-        case '\t': output_bytes(out, "\\t", 2); break;
-        case '\n': output_bytes(out, "\\n", 2); break;
-        case '\r': output_bytes(out, "\\r", 2); break;
-        case '\\': output_bytes(out, "\\\\", 2); break;
-        default: output_char(out, text[i]);
-        }
+    for (size_t i = 0; i < size;) {
+        size_t n;
+        i += sb_character_show(text + i, size - i, output_reserve(out, SB_SHOWN_SIZE), &n);
+        out->size += n;
+        if (n == 1 && out->data[out->size - 1] == '\\')
+            output_char(out, '\\');
     }
 }
 

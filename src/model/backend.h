@@ -49,6 +49,7 @@ struct sb_model {
     void *self;
     char *marker;      /* joins subword pieces, or NULL; owned */
     bool pretokenized; /* ops.encode and ops.decode must not be used */
+    bool special;      /* inputs may name special tokens */
 };
 
 /* Opens a model from an uncompressed file in memory, which may be freed afterwards. `name` stands
