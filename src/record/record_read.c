@@ -82,7 +82,9 @@ static sb_status get_method(const json_t *root, sb_method *method, sb_error *err
 {
     const char *name = "";
     size_t size = 0;
-    const sb_status status = get_text(root, "method", &name, &size, err);
+    sb_status status = get_text(root, "method", &name, &size, err);
+    if (status == SB_OK)
+        status = status_refuse_zero("\"method\"", name, size, err);
     if (status != SB_OK)
         return status;
     if (sb_method_find(name, method))
@@ -165,7 +167,8 @@ static sb_status check_strings(const json_t *root, const char *key, sb_error *er
     }
     if (is_fine)
         return SB_OK;
-    return status_fail(err, SB_ERR_INPUT, "\"%s\" is not an array of strings", key);
+    return status_fail(err, SB_ERR_INPUT, "\"%s\" is not an array of strings without zero bytes",
+                       key);
 }
 
 /* Reads kappa. If a method with a threshold found every sequence, kappa is -inf, written as null.
