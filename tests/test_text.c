@@ -354,13 +354,38 @@ static void test_visible(void **state)
         0x1161, 0x180a, 0x1810, 0x200a, 0x2010,  0x2027,  0x202f,  0x205f,  0x2070,  0x3163,
         0xfe0f, 0xfefe, 0xfffc, 0xfffd, 0x10000, 0x1f600, 0xdffff, 0xe1000, 0x10ffff};
     static const uint32_t hidden[] = {
-        0,      0x1f,   0x7f,   0x80,   0x9b,   0x9f,   0xad,    0x61c,   0x180e,  0x200b,
-        0x200d, 0x200e, 0x200f, 0x2028, 0x2029, 0x202a, 0x202e,  0x2060,  0x2066,  0x2069,
-        0x206f, 0x3164, 0xfeff, 0xfff9, 0xfffe, 0xffff, 0x1d173, 0xe0001, 0xe007f, 0xe01ef};
+        0,      0x1f,   0x7f,   0x80,   0x9b,    0x9f,    0xad,    0x61c,   0x180e, 0x200b, 0x200d,
+        0x200e, 0x200f, 0x2028, 0x2029, 0x202a,  0x202e,  0x2060,  0x2066,  0x2069, 0x206f, 0x3164,
+        0xfeff, 0xfff9, 0xfffe, 0xffff, 0x1343f, 0x1d173, 0xe0001, 0xe007f, 0xe01ef};
     for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
         assert_true(utf8_is_visible(shown[i]));
     for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++)
         assert_false(utf8_is_visible(hidden[i]));
+}
+
+/* Any bytes are shown as visible UTF-8, and each byte belongs to one character that is shown. */
+static void test_show_any(void **state)
+{
+    (void)state;
+    static const char parts[] = "\x1b\x9b\xc2\xe2\x80\xae\xf3\xa0\x81\xffz\0\n";
+    uint32_t random = 1;
+    for (int round = 0; round < 100000; round++) {
+        char text[8], shown[sizeof text * SB_SHOWN_SIZE];
+        size_t n_shown = 0, i = 0, n;
+        for (size_t j = 0; j < sizeof text; j++) {
+            random = random * 1664525 + 1013904223; /* Numerical Recipes */
+            text[j] = round % 2 == 0 ? (char)(random >> 24) : parts[(random >> 16) % 13];
+        }
+        while (i < sizeof text) {
+            i += sb_character_show(text + i, sizeof text - i, shown + n_shown, &n);
+            n_shown += n;
+        }
+        assert_int_equal(i, sizeof text);
+        for (i = 0; i < n_shown; i += n) {
+            n = utf8_character_size(shown + i, n_shown - i);
+            assert_true(n > 0 && utf8_is_visible(utf8_code(shown + i, n)));
+        }
+    }
 }
 
 /* A message is cut between characters, and an escape is not cut either. */
@@ -393,7 +418,7 @@ int main(void)
         cmocka_unit_test(test_decimal),        cmocka_unit_test(test_long_decimals),
         cmocka_unit_test(test_decimal_locale), cmocka_unit_test(test_json_quote),
         cmocka_unit_test(test_show),           cmocka_unit_test(test_visible),
-        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_show_any),       cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,10 +3,11 @@
  * A text from outside can hold characters that do something to the reader's screen instead of
  * appearing on it: control codes that move the cursor or rename the window, codes that turn the
  * direction of the text around, and characters without a width. The table lists them: the control
- * codes, the separators U+2028 and U+2029, the noncharacters U+FDD0..U+FDEF and U+FFFE, U+FFFF, and
- * all characters that Unicode calls default-ignorable (DerivedCoreProperties), which a terminal
- * does not show. Only the variation selectors U+FE00..U+FE0F are not in it: they choose a form of
- * the visible character before them, as in many emoji. */
+ * codes, the separators U+2028 and U+2029, the noncharacters U+FDD0..U+FDEF and U+FFFE, U+FFFF, all
+ * characters that Unicode calls default-ignorable (DerivedCoreProperties), which a terminal does
+ * not show, and the format controls of hieroglyphs. The variation selectors U+FE00..U+FE0F are not
+ * in it: they choose a form of the visible character before them, as in many emoji. Nor are the
+ * format characters that are visible, the number signs of Arabic and the like. */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -17,10 +18,12 @@ typedef struct code_range {
 } code_range;
 
 static const code_range hidden[] = {
-    {0x0000, 0x001f}, {0x007f, 0x009f}, {0x00ad, 0x00ad},   {0x034f, 0x034f},   {0x061c, 0x061c},
-    {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f},   {0x200b, 0x200f},   {0x2028, 0x202e},
-    {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfdd0, 0xfdef},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},
-    {0xfff0, 0xfffb}, {0xfffe, 0xffff}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
+    {0x0000, 0x001f},   {0x007f, 0x009f},   {0x00ad, 0x00ad},   {0x034f, 0x034f},
+    {0x061c, 0x061c},   {0x115f, 0x1160},   {0x17b4, 0x17b5},   {0x180b, 0x180f},
+    {0x200b, 0x200f},   {0x2028, 0x202e},   {0x2060, 0x206f},   {0x3164, 0x3164},
+    {0xfdd0, 0xfdef},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0},   {0xfff0, 0xfffb},
+    {0xfffe, 0xffff},   {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
+    {0xe0000, 0xe0fff},
 };
 
 bool utf8_is_visible(uint32_t code)
