@@ -167,8 +167,7 @@ static sb_status check_strings(const json_t *root, const char *key, sb_error *er
     }
     if (is_fine)
         return SB_OK;
-    return status_fail(err, SB_ERR_INPUT, "\"%s\" is not an array of strings without zero bytes",
-                       key);
+    return status_fail(err, SB_ERR_INPUT, "\"%s\" is not an array of strings", key);
 }
 
 /* Reads kappa. If a method with a threshold found every sequence, kappa is -inf, written as null.
