@@ -70,12 +70,13 @@ static inline const float *plain_step(struct plain *p, int32_t token)
     return llama_get_logits_ith(p->context, 0);
 }
 
-/* Starts again with a prompt, token by token, and returns the logits after it. */
-static inline const float *plain_start(struct plain *p, const char *text)
+/* Starts again with a prompt, token by token, and returns the logits after it. If `special`, names
+ * of special tokens in the prompt are these tokens. */
+static inline const float *plain_start_with(struct plain *p, const char *text, bool special)
 {
     int32_t tokens[512];
     const int32_t n =
-        llama_tokenize(p->vocab, text, (int32_t)strlen(text), tokens, 512, true, true);
+        llama_tokenize(p->vocab, text, (int32_t)strlen(text), tokens, 512, true, special);
     assert_true(n > 0);
     llama_memory_clear(llama_get_memory(p->context), true);
     p->position = 0;
@@ -83,6 +84,11 @@ static inline const float *plain_start(struct plain *p, const char *text)
     for (int32_t i = 0; i < n; i++)
         logits = plain_step(p, tokens[i]);
     return logits;
+}
+
+static inline const float *plain_start(struct plain *p, const char *text)
+{
+    return plain_start_with(p, text, false);
 }
 
 static inline double log_sum(const float *logits, int32_t n)

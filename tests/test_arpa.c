@@ -272,7 +272,7 @@ static void test_refused(void **state)
         {HEADER "-0.5\t</s>\n\\2-grams:\n", SB_ERR_FORMAT,
          "m:7: expected 2 1-grams, as the header says, found 1"},
         {HEADER WORDS "-0.7\tx\n", SB_ERR_FORMAT,
-         "m:8: expected 2 1-grams, as the header says, found one more: '-0.7?x'"},
+         "m:8: expected 2 1-grams, as the header says, found one more: '-0.7\\tx'"},
         {HEADER WORDS, SB_ERR_FORMAT, "m:7: expected \\2-grams:, found the end of the file"},
         {HEADER WORDS "\\end\\\n", SB_ERR_FORMAT, "m:8: expected \\2-grams:, found '\\end\\'"},
         {HEADER WORDS "\\2-grams:\n-1 w w\n", SB_ERR_FORMAT,

@@ -55,8 +55,7 @@ static void assert_distinct_and_ordered(const sb_result *r)
 static void greedy_is_llamas(void **state)
 {
     (void)state;
-    static const char *const prompts[] = {"Once upon a time", "", "The little dog", "One day, a",
-                                          "The end.</s><s>Tom"};
+    static const char *const prompts[] = {"Once upon a time", "", "The little dog", "One day, a"};
     struct plain p = plain_open(gguf_path());
     sb_model *const model = open_file(gguf_path());
     for (size_t i = 0; i < sizeof prompts / sizeof *prompts; i++) {
@@ -79,6 +78,56 @@ static void greedy_is_llamas(void **state)
         sb_free(text);
         sb_result_close(r);
     }
+    sb_model_close(model);
+    plain_close(&p);
+}
+
+/* Draws greedily and expects the tokens of llama.cpp, to which `special` says how to read the
+ * prompt. Returns the tokens; the caller closes the result. */
+static sb_result *draw_as_llama(struct plain *p, const sb_model *model, const char *text,
+                                bool special)
+{
+    const sb_config config = settings(SB_METHOD_BEAM, 1, 20);
+    sb_result *const r = draw_from(model, text, &config);
+    const float *logits = plain_start_with(p, text, special);
+    assert_true(r->sequences[0].n_tokens > 0);
+    for (int32_t j = 0; j < r->sequences[0].n_tokens; j++) {
+        int32_t best = 0;
+        for (int32_t t = 1; t < p->n_vocab; t++)
+            best = logits[t] > logits[best] ? t : best;
+        assert_int_equal(r->sequences[0].tokens[j], best);
+        logits = plain_step(p, best);
+    }
+    return r;
+}
+
+/* The names of special tokens are text unless the model is told otherwise, and then they are tokens
+ * only in prompts. */
+static void special_tokens_are_text_by_default(void **state)
+{
+    (void)state;
+    static const char text[] = "The end.</s><s>Tom";
+    struct plain p = plain_open(gguf_path());
+    sb_model *const model = open_file(gguf_path());
+    assert_false(sb_model_is_special(model));
+    sb_result *const off = draw_as_llama(&p, model, text, false);
+    assert_int_equal(sb_model_set_special(model, true, NULL), SB_OK);
+    assert_true(sb_model_is_special(model));
+    sb_result *const on = draw_as_llama(&p, model, text, true);
+    assert_true(off->sequences[0].n_tokens != on->sequences[0].n_tokens ||
+                off->sequences[0].log_p != on->sequences[0].log_p);
+    for (int i = 0; i < 2; i++) {
+        int32_t *tokens, n;
+        char *back;
+        assert_int_equal(sb_model_set_special(model, i == 0, NULL), SB_OK);
+        assert_int_equal(sb_model_encode(model, text, strlen(text), &tokens, &n, NULL), SB_OK);
+        assert_int_equal(sb_model_decode(model, tokens, n, &back, NULL), SB_OK);
+        assert_string_equal(back, text);
+        sb_free(tokens);
+        sb_free(back);
+    }
+    sb_result_close(off);
+    sb_result_close(on);
     sb_model_close(model);
     plain_close(&p);
 }
@@ -343,6 +392,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(greedy_is_llamas),
+        cmocka_unit_test(special_tokens_are_text_by_default),
         cmocka_unit_test(log_probabilities_are_llamas),
         cmocka_unit_test(draws_are_distinct_and_nested),
         cmocka_unit_test(too_many_rows_are_refused),

@@ -47,7 +47,7 @@ static void test_tree_refused(void **state)
         {TREE("{\"a b\":[1,null]}"), SB_ERR_FORMAT,
          "'a b': expected a token that is not empty and has"},
         {TREE("{\"a\\nb\":[1,null]}"), SB_ERR_FORMAT,
-         "'a?b': expected a token that is not empty and has"},
+         "'a\\nb': expected a token that is not empty and has"},
         {"[1]", SB_ERR_FORMAT, "t: not a model file; expected one of: a JSON tree"},
     };
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++)

@@ -143,6 +143,8 @@ static void test_refusals(void **state)
         {"{\"stream\":0,\"draw\":0,\"input\":3}", "\"input\" is not a string"},
         {"{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"swim\"}",
          "\"method\" is \"swim\", which is not a method"},
+        {"{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"sbs\\u0000\"}",
+         "byte 4 of \"method\" is a zero byte (NUL)"},
         {"{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"sbs\",\"k\":0}",
          "\"k\" is not a whole number from 1 to 2147483647"},
         {"{\"stream\":0,\"draw\":0,\"input\":\"\",\"method\":\"sbs\",\"k\":1,\"temperature\":0}",

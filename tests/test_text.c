@@ -310,6 +310,9 @@ static void test_json_quote(void **state)
         {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x8e\xb2", 9, "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x8e\xb2\""},
         {"\xe2\x82", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\""}, /* one U+FFFD for each byte */
         {"a\xffz", 3, "\"a\xef\xbf\xbdz\""},
+        /* What a terminal does not show is escaped, and a surrogate pair above U+FFFF. */
+        {"\xc2\x9b\xe2\x80\xae\xe2\x80\xa8", 8, "\"\\u009b\\u202e\\u2028\""},
+        {"\xf3\xa0\x80\x81", 4, "\"\\udb40\\udc01\""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char quoted[64];
@@ -321,6 +324,91 @@ static void test_json_quote(void **state)
     assert_true(sb_json_quoted_size(SIZE_MAX / 2) == SIZE_MAX);
 }
 
+static void check_shown(const char *text, size_t size, const char *expected)
+{
+    char shown[SB_SHOWN_SIZE], all[64] = "";
+    for (size_t i = 0, n; i < size;) {
+        i += sb_character_show(text + i, size - i, shown, &n);
+        assert_true(n <= SB_SHOWN_SIZE && strlen(all) + n < sizeof all);
+        strncat(all, shown, n);
+    }
+    assert_string_equal(all, expected);
+}
+
+static void test_show(void **state)
+{
+    (void)state;
+    check_shown("a\\ \xc3\xa9\xe2\x9d\xa4\xef\xb8\x8f", 11, "a\\ \xc3\xa9\xe2\x9d\xa4\xef\xb8\x8f");
+    check_shown("\n\t\r\0\x1b\x7f", 6, "\\n\\t\\r\\x00\\x1b\\x7f");
+    check_shown("\x9b\xe2\x82", 3, "\\x9b\\xe2\\x82");        /* bytes that are not UTF-8 */
+    check_shown("\xc2\x9b\xe2\x80\xae", 5, "\\u009b\\u202e"); /* control codes in UTF-8 */
+    check_shown("\xf3\xa0\x80\x81", 4, "\\U000e0001");
+}
+
+/* The characters on both sides of each border of the table, and those that were asked for. */
+static void test_visible(void **state)
+{
+    (void)state;
+    static const uint32_t shown[] = {
+        0x20,   0x7e,   0xa0,   0xac,   0xae,    0x34e,   0x350,   0x61b,   0x61d,   0x115e, 0x1161,
+        0x180a, 0x1810, 0x200a, 0x200c, 0x200d,  0x2010,  0x2027,  0x202f,  0x205f,  0x2070, 0x3163,
+        0xfe0f, 0xfefe, 0xfffc, 0xfffd, 0x10000, 0x1f600, 0xdffff, 0xe1000, 0x10ffff};
+    static const uint32_t hidden[] = {
+        0,      0x1f,   0x7f,   0x80,   0x9b,   0x9f,    0xad,    0x61c,   0x180e,  0x200b,
+        0x200e, 0x200f, 0x2028, 0x2029, 0x202a, 0x202e,  0x2060,  0x2066,  0x2069,  0x206f,
+        0x3164, 0xfeff, 0xfff9, 0xfffe, 0xffff, 0x1343f, 0x1d173, 0xe0001, 0xe007f, 0xe01ef};
+    for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
+        assert_true(utf8_is_visible(shown[i]));
+    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++)
+        assert_false(utf8_is_visible(hidden[i]));
+}
+
+/* Any bytes are shown as visible UTF-8, and each byte belongs to one character that is shown. */
+static void test_show_any(void **state)
+{
+    (void)state;
+    static const char parts[] = "\x1b\x9b\xc2\xe2\x80\xae\xf3\xa0\x81\xffz\0\n";
+    uint32_t random = 1;
+    for (int round = 0; round < 100000; round++) {
+        char text[8], shown[sizeof text * SB_SHOWN_SIZE];
+        size_t n_shown = 0, i = 0, n;
+        for (size_t j = 0; j < sizeof text; j++) {
+            random = random * 1664525 + 1013904223; /* Numerical Recipes */
+            text[j] = round % 2 == 0 ? (char)(random >> 24) : parts[(random >> 16) % 13];
+        }
+        while (i < sizeof text) {
+            i += sb_character_show(text + i, sizeof text - i, shown + n_shown, &n);
+            n_shown += n;
+        }
+        assert_int_equal(i, sizeof text);
+        for (i = 0; i < n_shown; i += n) {
+            n = utf8_character_size(shown + i, n_shown - i);
+            assert_true(n > 0 && utf8_is_visible(utf8_code(shown + i, n)));
+        }
+    }
+}
+
+/* A message is cut between characters, and an escape is not cut either. */
+static void test_messages(void **state)
+{
+    (void)state;
+    char text[600];
+    sb_error err;
+    memset(text, 'x', sizeof text);
+    strcpy(text + 510, "\xe2\x82\xac");
+    sb_error_set(&err, SB_ERR_INPUT, "%s", text);
+    assert_int_equal(strlen(err.message), 510);
+    text[509] = '\xc3';
+    text[510] = '\xa9';
+    sb_error_set(&err, SB_ERR_INPUT, "%s", text);
+    assert_int_equal(strlen(err.message), 511);
+    strcpy(text + 508, "\x1b[2J");
+    sb_error_set(&err, SB_ERR_INPUT, "%s", text);
+    assert_int_equal(strlen(err.message), 508);
+    sb_error_set(&err, SB_ERR_INPUT, "'%s'", "\xe2\x80\xae\x1b]0;\x07");
+    assert_string_equal(err.message, "'\\u202e\\x1b]0;\\x07'");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,6 +417,8 @@ int main(void)
         cmocka_unit_test(test_lines),          cmocka_unit_test(test_long_lines),
         cmocka_unit_test(test_decimal),        cmocka_unit_test(test_long_decimals),
         cmocka_unit_test(test_decimal_locale), cmocka_unit_test(test_json_quote),
+        cmocka_unit_test(test_show),           cmocka_unit_test(test_visible),
+        cmocka_unit_test(test_show_any),       cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 #include "cli/bench_worker.h"
 #include "common/cli.h"
 #include "common/model_path.h"
+#include "common/utf.h"
 #include "sbeam/sbeam.h"
 
 /* The times of one case, in seconds. begin, model and search belong to the fastest repeat. */
@@ -157,8 +158,9 @@ static void write_titles(output *out, const decode_bench *bench)
     const sb_model_info *const info = sb_model_get_info(bench->model);
     bench_write_machine(out, plan->threads);
     output_format(out, "; repeats %d\n", plan->repeats);
-    output_format(out, "%s, %s, vocabulary %d, opened in %.0f ms\n", bench->file_name, info->kind,
-                  info->vocab_size, 1e3 * bench->open_seconds);
+    utf_put_cut(out, bench->file_name, strlen(bench->file_name), SIZE_MAX, true);
+    output_format(out, ", %s, vocabulary %d, opened in %.0f ms\n", info->kind, info->vocab_size,
+                  1e3 * bench->open_seconds);
     if (info->needs_input)
         output_format(out, "sources of %d tokens; ", plan->source_len);
     else

@@ -226,11 +226,13 @@ int cmd_bench(int argc, char **argv)
     plan.json = parsed.format == 1;
     if (strcmp(what, "search") == 0) {
         if (any_own || options_has(&parsed, "batch") || parsed.model != NULL ||
-            parsed.pretokenized || parsed.marker != NULL || parsed.plan.threads != 1 ||
-            options_has(&parsed, "temperature"))
+            parsed.pretokenized || parsed.special || parsed.marker != NULL ||
+            parsed.plan.threads != 1 || options_has(&parsed, "temperature"))
             return cli_usage("bench", "'search' takes no option but --format");
         return bench_search(plan.json);
     }
+    if (parsed.special)
+        return cli_usage("bench", "'decode' makes its inputs of tokens, so it takes no --special");
     if (parsed.n_temperatures > 1)
         return cli_usage("bench", "-T takes one temperature here, not a list");
     plan.model = parsed.model;

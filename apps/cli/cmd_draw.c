@@ -3,6 +3,7 @@
  * sb_draw_all takes the inputs (draw_inputs.h) one by one and returns the results in order for any
  * number of threads, so memory does not grow with the number of inputs. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "common/input_file.h"
 #include "common/options.h"
 #include "common/terminal.h"
+#include "common/utf.h"
 
 enum { DRAW_FILE, DRAW_INPUT, DRAW_DRAWS, DRAW_BAN, DRAW_STOP, DRAW_BATCH, DRAW_CACHE, DRAW_STATS };
 
@@ -152,7 +154,8 @@ static int find_bans(const draw_request *request, const sb_model *model, int32_t
     for (size_t i = 0; i < request->n_bans; i++) {
         ids[i] = sb_model_find_token(model, request->bans[i], strlen(request->bans[i]));
         if (ids[i] < 0)
-            return cli_usage("draw", "--ban: the model has no token '%s'%s", request->bans[i],
+            return cli_usage("draw", "--ban: the model has no token '%.*s'%s",
+                             utf_excerpt(request->bans[i]), request->bans[i],
                              sb_model_has_own_text(model)
                                  ? "; its tokens are pieces, and a word begins with '\u2581'"
                                  : "");
@@ -160,11 +163,16 @@ static int find_bans(const draw_request *request, const sb_model *model, int32_t
     return EXIT_FINE;
 }
 
-/* Prints the message and returns the exit code. The library refuses options before it asks for an
- * input; errors found later are not usage errors. */
+/* Prints the message, with the line of the input that it names, and returns the exit code. The
+ * library refuses options before it asks for an input; errors found later are not usage errors. */
 static int refuse(const draw_work *work, const sb_error *err)
 {
-    return work->has_begun ? cli_failure("draw", "%s", err->message) : cli_error("draw", err);
+    uint64_t line;
+    if (!work->has_begun)
+        return cli_error("draw", err);
+    if (!draw_inputs_find_line(work->inputs, err, &line))
+        return cli_failure("draw", "%s", err->message);
+    return cli_failure("draw", "standard input:%" PRIu64 ": %s", line, err->message);
 }
 
 /* Opens the file of --cache-stats before the work, so that a wrong path costs no time. Returns the
@@ -176,8 +184,11 @@ static int open_stats(draw_request *request, const sb_plan *plan)
     if (plan->cache_size == 0)
         return cli_usage("draw", "--cache-stats needs --cache: there is no cache to report on");
     request->stats_file = fopen(request->stats_path, "w");
-    if (request->stats_file == NULL)
-        return cli_failure("draw", "cannot write '%s': %s", request->stats_path, strerror(errno));
+    if (request->stats_file == NULL) {
+        const char *const why = strerror(errno);
+        return cli_failure("draw", "cannot write '%.*s': %s", utf_excerpt(request->stats_path),
+                           request->stats_path, why);
+    }
     return EXIT_FINE;
 }
 

@@ -97,7 +97,7 @@ static int parse_curve(estimate_work *work, const char *value)
     const char *const dots = strstr(value, "..");
     const size_t n = dots != NULL ? (size_t)(dots - value) : strlen(value);
     if (n >= sizeof first)
-        return cli_usage("estimate", "--curve takes A..B, not '%s'", value);
+        return cli_usage("estimate", "--curve takes A..B, not '%.*s'", utf_excerpt(value), value);
     memcpy(first, value, n);
     first[n] = '\0';
     int code = cli_parse_whole("estimate", "--curve", first, 1, MOST_K, &work->request.first_k);
@@ -105,7 +105,8 @@ static int parse_curve(estimate_work *work, const char *value)
     if (code == EXIT_FINE && dots != NULL)
         code = cli_parse_whole("estimate", "--curve", dots + 2, 1, MOST_K, &work->request.last_k);
     if (code == EXIT_FINE && work->request.first_k > work->request.last_k)
-        return cli_usage("estimate", "--curve A..B needs A <= B, not '%s'", value);
+        return cli_usage("estimate", "--curve A..B needs A <= B, not '%.*s'", utf_excerpt(value),
+                         value);
     work->request.has_curve = true;
     return code;
 }
@@ -116,7 +117,8 @@ static int parse_option(estimate_work *work, int i, const char *value)
     case ESTIMATE_F:
         work->values.function = (estimate_function)options_find_word(FUNCTION_NAMES, value);
         if (work->values.function == FUNCTION_NONE)
-            return cli_usage("estimate", "--f is bleu, entropy or length, not '%s'", value);
+            return cli_usage("estimate", "--f is bleu, entropy or length, not '%.*s'",
+                             utf_excerpt(value), value);
         break;
     case ESTIMATE_VALUES: work->values_path = value; break;
     case ESTIMATE_REF: work->references[work->n_references++] = value; break;
@@ -132,8 +134,8 @@ static int parse_option(estimate_work *work, int i, const char *value)
 static int parse_truth(estimate_work *work)
 {
     if (!sb_number_parse(work->truth_text, strlen(work->truth_text), &work->truth.value))
-        return cli_usage("estimate", "--truth takes a number, or exact, not '%s'",
-                         work->truth_text);
+        return cli_usage("estimate", "--truth takes a number, or exact, not '%.*s'",
+                         utf_excerpt(work->truth_text), work->truth_text);
     return EXIT_FINE;
 }
 
@@ -162,12 +164,12 @@ static int check_options(estimate_work *work, const options *parsed)
         return cli_usage("estimate", "--truth exact cannot be used with --values: the file has no "
                                      "values for sequences that were not drawn");
     if (!is_exact && (parsed->model != NULL || parsed->marker != NULL || parsed->pretokenized ||
-                      options_has(parsed, "max-len")))
+                      parsed->special || options_has(parsed, "max-len")))
         return cli_usage("estimate",
                          "options of the model and --max-len are only for --truth exact");
     if (parsed->n_args > 1 || (parsed->n_args == 1 && strcmp(parsed->argv[1], "-") != 0))
-        return cli_usage("estimate", "the draws are read from standard input, not from '%s'",
-                         parsed->argv[1]);
+        return cli_usage("estimate", "the draws are read from standard input, not from '%.*s'",
+                         utf_excerpt(parsed->argv[1]), parsed->argv[1]);
     return work->truth_text != NULL && !is_exact ? parse_truth(work) : EXIT_FINE;
 }
 

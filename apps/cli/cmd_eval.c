@@ -7,6 +7,7 @@
 #include "cli/eval.h"
 #include "common/cli.h"
 #include "common/options.h"
+#include "common/utf.h"
 
 enum { EVAL_HYP, EVAL_REF, EVAL_SENTENCE };
 enum { FORMAT_DEFAULT = -1, FORMAT_TEXT, FORMAT_JSONL };
@@ -62,7 +63,8 @@ static int parse(options *parsed, eval_command *command)
     if (i == OPTIONS_STOP)
         return parsed->exit_code;
     if (parsed->n_args > 0)
-        return cli_usage("eval", "unexpected argument '%s'", parsed->argv[1]);
+        return cli_usage("eval", "unexpected argument '%.*s'", utf_excerpt(parsed->argv[1]),
+                         parsed->argv[1]);
     if (eval->hypotheses != NULL && command->n_refs == 0)
         return cli_usage("eval", "--hyp needs references: --ref FILE");
     if (eval->hypotheses == NULL && eval->is_sentence)

@@ -15,6 +15,7 @@
 #include "common/line_reader.h"
 #include "common/options.h"
 #include "common/output.h"
+#include "common/utf.h"
 #include "sbeam/draw.h"
 #include "sbeam/record.h"
 
@@ -279,12 +280,14 @@ int cmd_score(int argc, char **argv)
         else if (strcmp(parsed.value, "jsonl") == 0 || strcmp(parsed.value, "text") == 0)
             work.is_jsonl = parsed.value[0] == 'j';
         else
-            return cli_usage("score", "--input is text or jsonl, not '%s'", parsed.value);
+            return cli_usage("score", "--input is text or jsonl, not '%.*s'",
+                             utf_excerpt(parsed.value), parsed.value);
     }
     if (i == OPTIONS_STOP)
         return parsed.exit_code;
     if (parsed.n_args > 1 || (parsed.n_args == 1 && strcmp(argv[1], "-") != 0))
-        return cli_usage("score", "the pairs are read from standard input, not from '%s'", argv[1]);
+        return cli_usage("score", "the pairs are read from standard input, not from '%.*s'",
+                         utf_excerpt(argv[1]), argv[1]);
     if (options_has(&parsed, "max-len"))
         work.max_len = parsed.config.max_len;
     sb_model *model;

@@ -3,13 +3,17 @@
  * Each line goes to a Gumbel-Top-k sampler as it is read, and only the lines of the sample are
  * kept. So memory grows with the sample, not with the input. Lines are written in the order drawn.
  * Without -n the sample is a weighted permutation of all lines. Then all lines are kept, because
- * the sampler needs their number before the first. */
+ * the sampler needs their number before the first.
+ *
+ * The lines are the user's data: -f text copies their bytes and line ends, as shuf(1) does. Only a
+ * terminal gets them escaped, because there a control code in a file would do something. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "common/cli.h"
@@ -45,7 +49,8 @@ static const option_spec shuf_spec = {
              "the first is line i with probability proportional to its weight, the second\n"
              "likewise among the rest, and so on. Reads the lines once and keeps N of them. A\n"
              "line of weight zero is never drawn. With -f jsonl each line has its\n"
-             "log-probability, its perturbed log-probability and its importance weight.\n",
+             "log-probability, its perturbed log-probability and its importance weight.\n"
+             "-f text copies the bytes of a line; on a terminal it escapes control codes.\n",
     .formats = "text|jsonl|tsv",
     .own = shuf_options,
     .takes = takes_seed,
@@ -55,6 +60,7 @@ static const option_spec shuf_spec = {
 typedef struct kept_line {
     char *text;
     size_t size, capacity;
+    bool has_return; /* the line ended in \r\n */
 } kept_line;
 
 typedef struct shuf_work {
@@ -76,7 +82,8 @@ static int parse_own(shuf_work *work, int i, const char *value)
     case SHUF_DELIMITER:
         work->delimiter = value[0];
         if (value[0] == '\0' || value[1] != '\0')
-            return cli_usage("shuf", "--delimiter is one character, not '%s'", value);
+            return cli_usage("shuf", "--delimiter is one character, not '%.*s'", utf_excerpt(value),
+                             value);
         break;
     case SHUF_LOG: work->is_log = true; break;
     case SHUF_VERBOSE: work->is_verbose = true; break;
@@ -91,9 +98,8 @@ static int refuse_weight(const shuf_work *work, const char *why, const char *fie
     if (field[0] == '\0')
         return cli_failure("shuf", "%s:%" PRIu64 ": %s", work->reader.name, work->reader.number,
                            why);
-    const size_t n = strcspn(field, "\r"); /* of a CRLF file: not the cause */
     return cli_failure("shuf", "%s:%" PRIu64 ": %s: '%.*s'", work->reader.name, work->reader.number,
-                       why, (int)utf_cut(field, n < 60 ? n : 60), field);
+                       why, utf_excerpt(field), field);
 }
 
 /* Reads the log-weight of the current line. Returns the exit code. */
@@ -113,14 +119,17 @@ static int read_weight(const shuf_work *work, double *log_weight)
     const char *stop = memchr(field, work->delimiter, (size_t)(end - field));
     stop = stop != NULL ? stop : end;
     char text[400] = "";
-    if ((size_t)(stop - field) >= sizeof text)
+    const size_t size = (size_t)(stop - field);
+    if (size >= sizeof text)
         return refuse_weight(work, "the weight is too long", "");
-    memcpy(text, field, (size_t)(stop - field));
+    memcpy(text, field, size);
+    if (strlen(text) < size)
+        return refuse_weight(work, "the weight has a zero byte (NUL); expected a number", "");
     char *rest;
     errno = 0;
     const double value = strtod(text, &rest);
     rest += strspn(rest, " \r");
-    if (rest == text || rest != text + (stop - field))
+    if (rest == text || rest != text + size)
         return refuse_weight(
             work, text[0] != '\0' ? "the weight is not a number" : "the weight is empty", text);
     if (isnan(value) || value == INFINITY || (!work->is_log && value < 0))
@@ -150,6 +159,7 @@ static void keep_line(shuf_work *work, size_t at)
     }
     memcpy(kept->text, work->reader.line, work->reader.size);
     kept->size = work->reader.size;
+    kept->has_return = work->reader.has_return;
 }
 
 /* Reads every line and passes it to the sampler, or keeps it if `topk` is NULL: all lines are
@@ -181,13 +191,30 @@ static int read_lines(shuf_work *work, sb_topk *topk)
     return more < 0 ? cli_error("shuf", &err) : EXIT_FINE;
 }
 
+/* Writes a line as it is, or for a terminal with everything escaped but tabs. */
+static void put_line(output *out, const kept_line *line, bool is_terminal)
+{
+    if (!is_terminal) {
+        output_bytes(out, line->text, line->size);
+        output_bytes(out, "\r", line->has_return);
+        return;
+    }
+    for (size_t i = 0; i < line->size;) {
+        const char *const tab = memchr(line->text + i, '\t', line->size - i);
+        const size_t end = tab != NULL ? (size_t)(tab - line->text) : line->size;
+        utf_put_cut(out, line->text + i, end - i, SIZE_MAX, true);
+        output_bytes(out, "\t", tab != NULL);
+        i = end + (tab != NULL);
+    }
+}
+
 static void put_item(output *out, int format, const sb_topk_item *item, const kept_line *line,
-                     double kappa, uint64_t seed)
+                     double kappa, uint64_t seed, bool is_terminal)
 {
     const double numbers[] = {item->g, item->log_p, item->log_weight, kappa};
     static const char *const names[] = {"g", "log_p", "log_weight", "kappa"};
     if (format == FORMAT_TEXT) {
-        output_bytes(out, line->text, line->size);
+        put_line(out, line, is_terminal);
     } else if (format == FORMAT_JSONL) {
         output_text(out, "{\"line\":");
         output_unsigned(out, item->index + 1);
@@ -224,13 +251,13 @@ static int write_sample(const shuf_work *work, sb_topk *topk, int format, uint64
     sb_error err;
     if (sb_topk_items(topk, &items, &n, &kappa, &err) != SB_OK)
         return cli_error("shuf", &err);
-    const bool all = work->log_weights != NULL;
+    const bool all = work->log_weights != NULL, is_terminal = isatty(STDOUT_FILENO);
     output out = {0};
     bool written = true;
     put_names(&out, format);
     for (int32_t i = 0; i < n && written; i++) {
         const size_t at = all ? (size_t)items[i].index : (size_t)items[i].slot;
-        put_item(&out, format, &items[i], &work->kept[at], kappa, seed);
+        put_item(&out, format, &items[i], &work->kept[at], kappa, seed, is_terminal);
         written = output_flush_some(&out);
     }
     written = written && output_flush(&out);

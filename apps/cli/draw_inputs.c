@@ -3,10 +3,13 @@
  * memory does not grow with their number. */
 #include "cli/draw_inputs.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/cli.h"
 #include "common/input_file.h"
+#include "common/utf.h"
 #include "sbeam/record.h"
 
 int draw_inputs_add_file(draw_inputs *inputs, const options *parsed)
@@ -21,7 +24,7 @@ int draw_inputs_set_form(draw_inputs *inputs, const char *value)
 {
     inputs->is_jsonl = strcmp(value, "jsonl") == 0;
     if (!inputs->is_jsonl && strcmp(value, "text") != 0)
-        return cli_usage("draw", "--input is text or jsonl, not '%s'", value);
+        return cli_usage("draw", "--input is text or jsonl, not '%.*s'", utf_excerpt(value), value);
     return EXIT_FINE;
 }
 
@@ -128,4 +131,14 @@ int draw_inputs_next(draw_inputs *inputs, sb_input *input, sb_error *err)
         input->size = strlen(input->text);
     }
     return 1;
+}
+
+bool draw_inputs_find_line(const draw_inputs *inputs, const sb_error *err, uint64_t *line)
+{
+    uint64_t stream;
+    if (inputs->source != FROM_LINES || inputs->is_jsonl ||
+        sscanf(err->message, "input %" SCNu64 ":", &stream) != 1)
+        return false;
+    *line = stream + 1;
+    return true;
 }

@@ -46,4 +46,8 @@ uint64_t draw_inputs_count(const draw_inputs *inputs);
  * is an argument's, or allocated; then input->user is the same pointer, the caller's to free. */
 int draw_inputs_next(draw_inputs *inputs, sb_input *input, sb_error *err);
 
+/* Finds the line of an input that the library's message names by its stream, as in "input 3: ...".
+ * Returns false if the inputs are not lines of text. */
+bool draw_inputs_find_line(const draw_inputs *inputs, const sb_error *err, uint64_t *line);
+
 #endif

@@ -32,10 +32,8 @@ void estimate_values_close(estimate_values *values)
 
 static sb_status refuse_value(const line_reader *reader, const char *why, sb_error *err)
 {
-    const size_t n = strcspn(reader->line, "\r");
     return sb_error_set(err, SB_ERR_INPUT, "%s:%" PRIu64 ": %s: '%.*s'", reader->name,
-                        reader->number, why, (int)utf_cut(reader->line, n < 60 ? n : 60),
-                        reader->line);
+                        reader->number, why, utf_excerpt(reader->line), reader->line);
 }
 
 static sb_status read_value(estimate_values *values, double *f, sb_error *err)
@@ -49,6 +47,8 @@ static sb_status read_value(estimate_values *values, double *f, sb_error *err)
                             "%s:%" PRIu64
                             ": the values end here, but the draws have more sequences",
                             reader->name, reader->number);
+    if (line_reader_check(reader, err) != SB_OK)
+        return err->status;
     while (reader->size > 0 && strchr(" \t\r", reader->line[reader->size - 1]) != NULL)
         reader->line[--reader->size] = '\0';
     const size_t blanks = strspn(reader->line, " \t");

@@ -6,6 +6,7 @@
 #include "common/cli.h"
 #include "common/output.h"
 #include "common/suggest.h"
+#include "common/utf.h"
 #include "sbeam/version.h"
 
 typedef struct command {
@@ -85,12 +86,12 @@ static int refuse_unknown(const char *word)
     suggest_offer(&closest, "--help");
     suggest_offer(&closest, "--version");
     if (closest.best != NULL)
-        return cli_usage(NULL, "unknown %s '%s'; did you mean '%s'?",
-                         is_option ? "option" : "command", word, closest.best);
+        return cli_usage(NULL, "unknown %s '%.*s'; did you mean '%s'?",
+                         is_option ? "option" : "command", utf_excerpt(word), word, closest.best);
     if (is_option)
-        return cli_usage(NULL, "unknown option '%s'; a command comes first, such as 'sbeam draw'",
-                         word);
-    return cli_usage(NULL, "unknown command '%s'", word);
+        return cli_usage(NULL, "unknown option '%.*s'; a command comes first, such as 'sbeam draw'",
+                         utf_excerpt(word), word);
+    return cli_usage(NULL, "unknown command '%.*s'", utf_excerpt(word), word);
 }
 
 static int run(int argc, char **argv)

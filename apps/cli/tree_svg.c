@@ -58,20 +58,18 @@ static void put_xml(output *out, const char *text, size_t size)
             output_text(out, "&lt;");
         else if (code == '>')
             output_text(out, "&gt;");
-        else if (code == 0xfffe || code == 0xffff)
-            output_text(out, "\xef\xbf\xbd"); /* XML has no such characters */
         else
             output_bytes(out, text + i, n);
         i += n;
     }
 }
 
-/* Writes any text cut to a width and safe for XML: utf_put_cut replaces control characters and bad
- * bytes. */
-static void put_label(output *out, const char *text, size_t columns)
+/* Writes any text cut to a width and safe for XML: utf_put_cut escapes the characters that XML does
+ * not have. */
+static void put_label(output *out, const char *text, size_t size, size_t columns)
 {
     output cut = {0};
-    utf_put_cut(&cut, text, strlen(text), columns, true);
+    utf_put_cut(&cut, text, size, columns, true);
     put_xml(out, cut.data, cut.size);
     output_free(&cut);
 }
@@ -151,7 +149,8 @@ static void put_node(const tree *grown, int32_t i, const double *x, output *out)
                       "<text class=\"halo small\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
                       x[i], y - RADIUS - 21);
         output_text(out, "<tspan class=\"token\">");
-        put_label(out, tree_label(grown, i), LABEL_COLUMNS);
+        const char *const label = tree_label(grown, i);
+        put_label(out, label, strlen(label), LABEL_COLUMNS);
         output_format(out, "</tspan><tspan x=\"%.1f\" dy=\"14\">%.3g</tspan></text>\n", x[i],
                       tree_edge(grown, i));
     }
@@ -164,11 +163,11 @@ static void put_title(const tree *grown, output *out)
                   "<text class=\"title\" x=\"%d\" y=\"40\">Stochastic Beam Search, k = %d, seed "
                   "%" PRIu64 "</text>\n<text x=\"%d\" y=\"62\">",
                   MARGIN, (int)grown->config->k, grown->config->seed, MARGIN);
-    put_label(out, grown->model_name, 50);
+    put_label(out, grown->model_name, strlen(grown->model_name), 50);
     output_format(out, ", T = %g", grown->config->temperature);
-    if (grown->input[0] != '\0') {
+    if (grown->input_size > 0) {
         output_text(out, ", after: ");
-        put_label(out, grown->input, 50);
+        put_label(out, grown->input, grown->input_size, 50);
     }
     output_text(out, "</text>\n");
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/model_path.h"
+#include "common/utf.h"
 
 static void say(const char *command, const char *format, va_list args)
 {
@@ -125,8 +126,8 @@ int cli_parse_whole(const char *command, const char *option, const char *value, 
     const int is_digit = *value >= '0' && *value <= '9';
     if (!is_digit || *end != '\0' || errno == ERANGE || parsed < min || parsed > max)
         return cli_usage(command,
-                         "%s takes a whole number from %" PRIu64 " to %" PRIu64 ", not '%s'",
-                         option, min, max, value);
+                         "%s takes a whole number from %" PRIu64 " to %" PRIu64 ", not '%.*s'",
+                         option, min, max, utf_excerpt(value), value);
     *n = parsed;
     return EXIT_FINE;
 }

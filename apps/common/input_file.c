@@ -48,7 +48,9 @@ sb_status input_file_read(const char *path, char **text, size_t *size, sb_error 
         used -= 3;
         memmove(bytes, bytes + 3, used);
     }
-    used -= used > 0 && bytes[used - 1] == '\n';
+    const bool has_newline = used > 0 && bytes[used - 1] == '\n';
+    used -= has_newline;
+    used -= has_newline && used > 0 && bytes[used - 1] == '\r';
     bytes[used] = '\0';
     *text = bytes;
     *size = used;

@@ -3,11 +3,10 @@
 #include "common/line_reader.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
-
-#include "common/cli.h"
 
 sb_status line_reader_open(line_reader *reader, const char *path, sb_error *err)
 {
@@ -44,13 +43,25 @@ int line_reader_next(line_reader *reader, sb_error *err)
         sb_error_set(err, SB_ERR_IO, "%s: %s", reader->name, strerror(errno));
         return -1;
     }
+    const size_t size = (size_t)n;
+    const bool has_newline = size > 0 && reader->line[size - 1] == '\n';
     reader->number++;
-    reader->size = (size_t)n;
-    if (n > 0 && reader->line[n - 1] == '\n')
-        reader->line[--reader->size] = '\0';
+    reader->has_return = has_newline && size > 1 && reader->line[size - 2] == '\r';
+    reader->size = size - has_newline - reader->has_return;
+    reader->line[reader->size] = '\0';
     if (reader->number == 1 && strncmp(reader->line, "\xef\xbb\xbf", 3) == 0) {
         reader->size -= 3; /* the byte order mark is not part of the text */
         memmove(reader->line, reader->line + 3, reader->size + 1);
     }
     return 1;
+}
+
+sb_status line_reader_check(const line_reader *reader, sb_error *err)
+{
+    const char *const zero = memchr(reader->line, '\0', reader->size);
+    if (zero == NULL)
+        return SB_OK;
+    return sb_error_set(err, SB_ERR_INPUT,
+                        "%s:%" PRIu64 ": byte %zu is a zero byte (NUL); expected text",
+                        reader->name, reader->number, (size_t)(zero - reader->line) + 1);
 }

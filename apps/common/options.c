@@ -11,8 +11,9 @@
 
 #include "common/cli.h"
 #include "common/suggest.h"
+#include "common/utf.h"
 
-enum { MODEL_FILE, MODEL_PRETOKENIZED, MODEL_MARKER };
+enum { MODEL_FILE, MODEL_PRETOKENIZED, MODEL_SPECIAL, MODEL_MARKER };
 
 const option options_of_models[] = {
     [MODEL_FILE] =
@@ -22,6 +23,9 @@ const option options_of_models[] = {
         {"pretokenized", 0, NULL,
          "inputs and outputs are the model's tokens, separated by spaces, as those of "
          "tree, chain and ARPA models always are"},
+    [MODEL_SPECIAL] = {"special", 0, NULL,
+                       "names of special tokens in a prompt, such as </s>, are these tokens, not "
+                       "text (GGUF models)"},
     [MODEL_MARKER] = {"bpe-marker", 0, "S", "join output pieces that end in S: \"mam@@ mal\""},
     {"threads", 0, LIBRARY_SETTING, NULL},
     {0},
@@ -190,6 +194,7 @@ static bool apply_model_option(options *parsed, int place)
     switch (place) {
     case MODEL_FILE: parsed->model = parsed->value; break;
     case MODEL_PRETOKENIZED: parsed->pretokenized = true; break;
+    case MODEL_SPECIAL: parsed->special = true; break;
     case MODEL_MARKER:
         if (*parsed->value == '\0') {
             parsed->exit_code =
@@ -210,8 +215,9 @@ static bool apply_format(options *parsed)
         return true;
     char advice[96];
     suggest_advice(parsed->value, parsed->spec->formats, advice, sizeof advice);
-    parsed->exit_code = cli_usage(parsed->spec->command, "format is '%s'; expected %s%s",
-                                  parsed->value, parsed->spec->formats, advice);
+    parsed->exit_code =
+        cli_usage(parsed->spec->command, "format is '%.*s'; expected %s%s",
+                  utf_excerpt(parsed->value), parsed->value, parsed->spec->formats, advice);
     return false;
 }
 
@@ -261,8 +267,8 @@ int options_next(options *parsed)
         if (found.where == FOUND_NONE)
             return stop(parsed, refuse_unknown(parsed, found.shown));
         if (!found.takes_value && parsed->value != NULL)
-            return stop(parsed, cli_usage(command, "option '%s' takes no value; found '%s'",
-                                          found.shown, parsed->value));
+            return stop(parsed, cli_usage(command, "option '%s' takes no value; found '%.*s'",
+                                          found.shown, utf_excerpt(parsed->value), parsed->value));
         if (found.takes_value && parsed->value == NULL) {
             if (parsed->next >= parsed->argc)
                 return stop(parsed, cli_usage(command, "option '%s' needs a value: %s", found.shown,
@@ -335,13 +341,17 @@ int options_open_model(const options *parsed, sb_model **model)
 {
     const char *const command = parsed->spec->command;
     sb_model *opened;
+    if (parsed->special && parsed->pretokenized)
+        return cli_usage(command, "--special does not go with --pretokenized, which names every "
+                                  "token, special ones included");
     const int code = cli_open_model(command, parsed->model, parsed->marker, &opened);
     if (code != EXIT_FINE)
         return code;
     sb_error err;
-    if (sb_model_set_pretokenized(opened, parsed->pretokenized, &err) != SB_OK) {
+    if (sb_model_set_pretokenized(opened, parsed->pretokenized, &err) != SB_OK ||
+        sb_model_set_special(opened, parsed->special, &err) != SB_OK) {
         sb_model_close(opened);
-        return cli_failure(command, "%s", err.message);
+        return cli_error(command, &err);
     }
     *model = opened;
     return EXIT_FINE;

@@ -41,7 +41,7 @@ typedef struct option_spec {
     const char *formats;        /* values of -f, the default first: "text|jsonl" */
     const char *format_default; /* the default as the help states it; NULL: the first of formats */
     const option *own;          /* the command's own options; ends with an entry without a name */
-    bool takes_model;           /* it takes -m, --pretokenized, --bpe-marker, --threads */
+    bool takes_model;           /* it takes the options of models below and --threads */
     /* Returns whether the command takes this setting of the library. NULL: it takes none. */
     bool (*takes)(const sb_option *setting); /* of those of sb_config_option */
 } option_spec;
@@ -61,7 +61,7 @@ typedef struct options {
     int format;         /* index in spec->formats */
     const char *model;  /* -m, or NULL */
     const char *marker; /* --bpe-marker, or NULL */
-    bool pretokenized;
+    bool pretokenized, special;
     sb_config config;
     sb_plan plan;
     sb_bleu_config bleu;
@@ -129,8 +129,8 @@ extern const option options_of_models[];
 /* Prints the help page of a command. Returns the exit code. */
 int options_help(const option_spec *spec);
 
-/* Opens the model as -m, --bpe-marker and --pretokenized say. Returns EXIT_FINE and writes *model,
- * the caller's to close; or prints a message and returns another exit code. */
+/* Opens the model as -m, --bpe-marker, --pretokenized and --special say. Returns EXIT_FINE and
+ * writes *model, the caller's to close; or prints a message and returns another exit code. */
 int options_open_model(const options *parsed, sb_model **model);
 
 #endif

@@ -84,16 +84,28 @@ void output_unsigned(output *out, uint64_t n)
     out->size += sb_number_format_whole(output_reserve(out, SB_NUMBER_SIZE), n);
 }
 
+/* Returns the number of characters at the start that a field holds as they are: ASCII from space on
+ * but backslash and DEL. They are most of a text, and copied at once. */
+static size_t count_plain(const char *text, size_t size)
+{
+    size_t n = 0;
+    while (n < size && text[n] >= ' ' && text[n] <= '~' && text[n] != '\\')
+        n++;
+    return n;
+}
+
 void output_field(output *out, const char *text, size_t size)
 {
-    for (size_t i = 0; i < size; i++) {
-        switch (text[i]) {
-        case '\t': output_bytes(out, "\\t", 2); break;
-        case '\n': output_bytes(out, "\\n", 2); break;
-        case '\r': output_bytes(out, "\\r", 2); break;
-        case '\\': output_bytes(out, "\\\\", 2); break;
-        default: output_char(out, text[i]);
-        }
+    for (size_t i = 0; i < size;) {
+        size_t n = count_plain(text + i, size - i);
+        output_bytes(out, text + i, n);
+        i += n;
+        if (i == size)
+            break;
+        i += sb_character_show(text + i, size - i, output_reserve(out, SB_SHOWN_SIZE), &n);
+        out->size += n;
+        if (n == 1 && out->data[out->size - 1] == '\\')
+            output_char(out, '\\');
     }
 }
 

@@ -38,7 +38,9 @@ void output_format(output *out, const char *format, ...)
 void output_number(output *out, double x);
 void output_unsigned(output *out, uint64_t n);
 
-/* Appends a field of a table: tab, newline, carriage return and backslash become \t \n \r \\. */
+/* Appends a field of a table: a backslash becomes \\, and control codes, tab and line ends among
+ * them, invisible characters and bytes that are not UTF-8 become their escapes (sb_character_show).
+ * So the field has no other backslashes, and its bytes can be read back. */
 void output_field(output *out, const char *text, size_t size);
 
 /* Append JSON values and keys. */

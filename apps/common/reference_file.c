@@ -43,8 +43,7 @@ void reference_set_close(reference_set *set)
     free(set);
 }
 
-/* Returns whether a text holds only spaces and carriage returns; in a file with CRLF every line
- * ends in one. */
+/* Returns whether a text holds only spaces and carriage returns. */
 static bool is_empty(const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++)

@@ -1,29 +1,30 @@
 /* UTF-8 and display width.
  *
- * A character takes 0 columns if it is a combining mark, a joiner or a variation selector, 2 if it
- * is an East Asian wide or full-width character or an emoji, else 1. The tables hold blocks, not
- * single characters; that is enough to keep tables aligned. Numbers are read and written in the C
+ * A character takes 0 columns if it is a combining mark or a variation selector, 2 if it is an East
+ * Asian wide or full-width character or an emoji, else 1. Characters that the library escapes take
+ * the columns of their escape. The tables hold blocks, not single characters; that is enough to
+ * keep tables aligned. Numbers are read and written in the C
  * locale, so setlocale is never called; the environment variables say whether the terminal shows
  * Unicode. */
 #include "common/utf.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "sbeam/format.h"
 
 typedef struct code_range {
     uint32_t first, last;
 } code_range;
 
 static const code_range zero_width[] = {
-    {0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x05bf, 0x05bf},   {0x05c1, 0x05c2},
-    {0x05c4, 0x05c5}, {0x0610, 0x061a}, {0x064b, 0x065f}, {0x0670, 0x0670},   {0x06d6, 0x06dc},
-    {0x06df, 0x06e4}, {0x06e7, 0x06e8}, {0x06ea, 0x06ed}, {0x0711, 0x0711},   {0x0730, 0x074a},
-    {0x0900, 0x0902}, {0x093c, 0x093c}, {0x0941, 0x0948}, {0x094d, 0x094d},   {0x0951, 0x0957},
-    {0x0981, 0x0981}, {0x09bc, 0x09bc}, {0x09c1, 0x09c4}, {0x09cd, 0x09cd},   {0x0e31, 0x0e31},
-    {0x0e34, 0x0e3a}, {0x0e47, 0x0e4e}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff},   {0x200b, 0x200f},
-    {0x202a, 0x202e}, {0x2060, 0x2064}, {0x20d0, 0x20f0}, {0x302a, 0x302d},   {0x3099, 0x309a},
-    {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0xfeff, 0xfeff}, {0x1f3fb, 0x1f3ff}, {0xe0100, 0xe01ef},
+    {0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x05bf, 0x05bf}, {0x05c1, 0x05c2},
+    {0x05c4, 0x05c5}, {0x0610, 0x061a}, {0x064b, 0x065f}, {0x0670, 0x0670}, {0x06d6, 0x06dc},
+    {0x06df, 0x06e4}, {0x06e7, 0x06e8}, {0x06ea, 0x06ed}, {0x0711, 0x0711}, {0x0730, 0x074a},
+    {0x0900, 0x0902}, {0x093c, 0x093c}, {0x0941, 0x0948}, {0x094d, 0x094d}, {0x0951, 0x0957},
+    {0x0981, 0x0981}, {0x09bc, 0x09bc}, {0x09c1, 0x09c4}, {0x09cd, 0x09cd}, {0x0e31, 0x0e31},
+    {0x0e34, 0x0e3a}, {0x0e47, 0x0e4e}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x20d0, 0x20f0},
+    {0x302a, 0x302d}, {0x3099, 0x309a}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}, {0x1f3fb, 0x1f3ff},
 };
 
 static const code_range double_width[] = {
@@ -92,33 +93,27 @@ size_t utf_cut(const char *text, size_t n)
     return end;
 }
 
+int utf_excerpt(const char *text)
+{
+    enum { LONGEST = 60 };
+    const size_t size = strlen(text);
+    return (int)(size <= LONGEST ? size : utf_cut(text, LONGEST));
+}
+
 /* One character as it is shown: its bytes and the columns it takes. */
 typedef struct glyph {
-    char shown[8];
+    char shown[SB_SHOWN_SIZE];
     size_t n_shown, n_bytes; /* sizes in `shown` and in the text */
     size_t width;
 } glyph;
 
-static glyph next_glyph(const char *text, size_t size, bool unicode)
+static glyph next_glyph(const char *text, size_t size)
 {
-    glyph next = {.width = 1};
+    glyph next;
     uint32_t code;
-    next.n_bytes = utf_decode(text, size, &code);
-    if (code == UTF_BAD) {
-        next.n_shown = unicode ? 3 : 1;
-        memcpy(next.shown, unicode ? "\xef\xbf\xbd" : "?", next.n_shown);
-    } else if (code == '\n' || code == '\t' || code == '\r') {
-        next.shown[0] = '\\';
-        next.shown[1] = code == '\n' ? 'n' : code == '\t' ? 't' : 'r';
-        next.n_shown = next.width = 2;
-    } else if (code < 0x20 || (code >= 0x7f && code < 0xa0)) {
-        snprintf(next.shown, sizeof next.shown, "\\x%02x", (unsigned)code);
-        next.n_shown = next.width = 4;
-    } else {
-        memcpy(next.shown, text, next.n_bytes);
-        next.n_shown = next.n_bytes;
-        next.width = (size_t)utf_width(code);
-    }
+    next.n_bytes = sb_character_show(text, size, next.shown, &next.n_shown);
+    utf_decode(next.shown, next.n_shown, &code);
+    next.width = code < 0x80 ? next.n_shown : (size_t)utf_width(code); /* an escape is ASCII */
     return next;
 }
 
@@ -126,7 +121,7 @@ size_t utf_text_width(const char *text, size_t size)
 {
     size_t width = 0;
     for (size_t i = 0; i < size;) {
-        const glyph next = next_glyph(text + i, size - i, true);
+        const glyph next = next_glyph(text + i, size - i);
         width += next.width;
         i += next.n_bytes;
     }
@@ -139,7 +134,7 @@ size_t utf_put_cut(output *out, const char *text, size_t size, size_t width, boo
     const size_t start = out->size;
     size_t used = 0, kept = start, kept_width = 0; /* kept: how far the ellipsis still fits */
     for (size_t i = 0; i < size;) {
-        const glyph next = next_glyph(text + i, size - i, unicode);
+        const glyph next = next_glyph(text + i, size - i);
         if (used + next.width > width) {
             out->size = kept;
             if (kept_width + dots > width)

@@ -18,6 +18,10 @@ size_t utf_decode(const char *text, size_t size, uint32_t *code);
  * inside a character. */
 size_t utf_cut(const char *text, size_t n);
 
+/* Returns the number of bytes of `text` to quote in a message ("%.*s"): at most 60, without cutting
+ * a character in two. */
+int utf_excerpt(const char *text);
+
 /* Returns the number of columns of a character on a terminal: 0, 1 or 2. */
 int utf_width(uint32_t code);
 
@@ -25,8 +29,8 @@ int utf_width(uint32_t code);
 size_t utf_text_width(const char *text, size_t size);
 
 /* Appends the text in at most `width` columns; if it is cut, it ends in an ellipsis. Control
- * characters become \n, \t, \r or \xNN, and invalid bytes U+FFFD ('?' without Unicode). Returns the
- * number of columns used. */
+ * codes, invisible characters and invalid bytes are escaped (sb_character_show). Returns the number
+ * of columns used. */
 size_t utf_put_cut(output *out, const char *text, size_t size, size_t width, bool unicode);
 
 /* Returns whether the locale, the first that is set of LC_ALL, LC_CTYPE and LANG, is one of UTF-8.

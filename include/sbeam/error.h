@@ -36,7 +36,8 @@ typedef struct sb_error {
 } sb_error;
 
 /* Fills in an error; for your own models, sources and sinks. err may be NULL. A message that is too
- * long is cut; control characters and bytes that are not UTF-8 become '?'. Returns `status`. */
+ * long is cut; control codes, invisible characters and bytes that are not UTF-8 are escaped, as by
+ * sb_character_show. Returns `status`. */
 SB_API sb_status sb_error_set(sb_error *err, sb_status status, const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 3, 4)))

@@ -1,5 +1,5 @@
-/* Numbers and JSON strings as text, in the form that records have. The functions do not depend on
- * the locale and allocate nothing. */
+/* Numbers and JSON strings as text, in the form that records have, and text that is safe to print.
+ * The functions do not depend on the locale and allocate nothing. */
 #ifndef SBEAM_FORMAT_H
 #define SBEAM_FORMAT_H
 
@@ -30,10 +30,22 @@ SB_API bool sb_number_parse(const char *text, size_t size, double *x);
 
 /* Returns the room that sb_json_quote needs for `size` bytes. */
 SB_API size_t sb_json_quoted_size(size_t size);
-/* Writes `size` bytes of text as a JSON string, with its quotes and without a terminator. Control
- * characters are escaped; each byte that does not belong to valid UTF-8 becomes U+FFFD. `quoted` is
- * the caller's and has room for sb_json_quoted_size(size) bytes. Returns the length. */
+/* Writes `size` bytes of text as a JSON string, with its quotes and without a terminator. The
+ * characters that sb_character_show escapes are written as \uXXXX, which reads back to the same
+ * character; each byte that does not belong to valid UTF-8 becomes U+FFFD. `quoted` is the caller's
+ * and has room for sb_json_quoted_size(size) bytes. Returns the length. */
 SB_API size_t sb_json_quote(char *quoted, const char *text, size_t size);
+
+enum { SB_SHOWN_SIZE = 12 }; /* room for any character that sb_character_show writes */
+
+/* Writes the character at the start of `text`, which has size >= 1 bytes, so that it does no harm
+ * to a terminal or a table. Visible characters stay as they are. Line feed, tab and carriage return
+ * become \n, \t and \r; other ASCII control codes and each byte that is not UTF-8 become \xNN;
+ * other control codes and invisible characters, such as those that turn the direction of text
+ * around, become \uNNNN or \UNNNNNNNN. `shown` is the caller's, has room for SB_SHOWN_SIZE bytes
+ * and gets *n_shown of them, without a terminator. Returns the number of bytes of `text` that they
+ * stand for. */
+SB_API size_t sb_character_show(const char *text, size_t size, char *shown, size_t *n_shown);
 
 #ifdef __cplusplus
 }

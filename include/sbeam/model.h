@@ -103,6 +103,9 @@ typedef struct sb_model_ops {
     void (*save)(const void *session, int32_t row, void *state);
     /* Makes `states`, (n_rows, state_size) bytes, the rows that the next step continues. */
     sb_status (*restore)(void *session, int32_t n_rows, const void *states, sb_error *err);
+    /* Optional; for models with special tokens. While it is on, `begin` reads the names of special
+     * tokens in its text as these tokens; while it is off, as text. */
+    void (*set_special)(void *self, bool on);
 } sb_model_ops;
 
 /* Opens a model file. Its content, not its name, decides which kind it is. On success *model is the
@@ -143,6 +146,15 @@ SB_API const char *sb_model_get_marker(const sb_model *model);
 SB_API sb_status sb_model_set_pretokenized(sb_model *model, bool on, sb_error *err);
 /* Returns whether it is on. */
 SB_API bool sb_model_is_pretokenized(const sb_model *model);
+
+/* Chooses whether the names of special tokens in an input, such as </s>, are these tokens. Off, the
+ * default: they are text, so that an input cannot end itself or begin another turn of a chat. On:
+ * as a prompt written by hand needs it. Only GGUF models have special tokens in their inputs; for
+ * other models true fails with SB_ERR_ARGUMENT. It has no effect on a model that is set to be
+ * pretokenized, whose tokens are always named. Call it before threads share the model. */
+SB_API sb_status sb_model_set_special(sb_model *model, bool on, sb_error *err);
+/* Returns what sb_model_set_special has set. */
+SB_API bool sb_model_is_special(const sb_model *model);
 
 /* Returns the text of a token, or NULL if it has none. Owned by the model. */
 SB_API const char *sb_model_token_text(const sb_model *model, int32_t token);

@@ -111,9 +111,9 @@ SB_API void sb_record_close(sb_record *record);
  * lists of the config are the record's. On failure *config is unchanged. */
 SB_API sb_status sb_record_get_config(sb_record *record, const sb_model *model, sb_config *config,
                                       sb_error *err);
-/* Makes the model read and write text as it did for this draw ("pretokenized", "bpe_marker"). Fails
- * if the record names another model. A record of a version that did not write "version" changes
- * nothing. */
+/* Makes the model read and write text as it did for this draw ("pretokenized", "special",
+ * "bpe_marker"). Fails if the record names another model. A record of a version that did not write
+ * "version" changes nothing. */
 SB_API sb_status sb_record_set_model(const sb_record *record, sb_model *model, sb_error *err);
 
 /* Records that are read together, from one file or several. A set finds draws that occur twice:

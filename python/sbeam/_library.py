@@ -48,6 +48,7 @@ PROTOTYPES = {
     "sb_model_describe": (None, [_handle, s.DESCRIBE_FN, c_void_p]),
     "sb_model_set_marker": (c_int, [_handle, c_char_p, _error_p]),
     "sb_model_set_pretokenized": (c_int, [_handle, c_bool, _error_p]),
+    "sb_model_set_special": (c_int, [_handle, c_bool, _error_p]),
     "sb_model_token_text": (c_char_p, [_handle, c_int32]),
     "sb_model_find_token": (c_int32, [_handle, c_char_p, c_size_t]),
     "sb_model_encode": (c_int, [_handle, c_char_p, c_size_t, POINTER(POINTER(c_int32)),

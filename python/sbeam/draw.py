@@ -27,8 +27,8 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
          method: str = _DEFAULTS["method"], seed: Optional[int] = None,
          draws: int = _DEFAULTS["draws"], *, stop: Union[None, Text, Iterable[Text]] = None,
          ban: Union[None, Text, Iterable[Union[Text, int]]] = None, pretokenized: bool = False,
-         bpe_marker: Optional[str] = None, streams: Union[None, int, Iterable[int]] = None,
-         **settings: Any) -> List[Draw]:
+         bpe_marker: Optional[str] = None, special: bool = False,
+         streams: Union[None, int, Iterable[int]] = None, **settings: Any) -> List[Draw]:
     """Draws k distinct sequences from a model by Stochastic Beam Search, or by another method.
 
         >>> for s in sbeam.draw("models/weather.json", k=3, seed=1)[0]:
@@ -45,8 +45,8 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
 
     The settings below come from the library. threads, batch and cache change the speed, not the
     draws, apart from the rounding of GGUF models. The command `sbeam draw` makes the same draws
-    for the same seed, bit for bit. `pretokenized` and `bpe_marker` are for a model that is opened
-    here; give those of an open Model to Model().
+    for the same seed, bit for bit. `pretokenized`, `bpe_marker` and `special` are for a model that
+    is opened here; give those of an open Model to Model().
 
     Seed, stream and draw determine the noise. In a loop with a fixed seed, each call starts at
     stream 0 again and has the same noise. To avoid this, continue the numbers of the inputs:
@@ -59,14 +59,15 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
     config = Config(dict(settings, k=k, method=method, seed=to_seed(seed)))
     plan = make_plan(dict(plan_settings, draws=draws), temperatures)
     if isinstance(model, Model):
-        if pretokenized or bpe_marker is not None:
-            raise ArgumentError("pretokenized and bpe_marker cannot change an open Model; give "
-                                "them to Model()")
+        if pretokenized or special or bpe_marker is not None:
+            raise ArgumentError("pretokenized, bpe_marker and special cannot change an open "
+                                "Model; give them to Model()")
         return _draw_from(model, inputs, config, plan, ban, stop, streams)
     if not (model is None or isinstance(model, (str, bytes, os.PathLike))):
         raise ArgumentError("model is of type %s; expected a path or a Model"
                             % type(model).__name__)
-    with Model(model, pretokenized=pretokenized, bpe_marker=bpe_marker) as opened:
+    with Model(model, pretokenized=pretokenized, bpe_marker=bpe_marker,
+               special=special) as opened:
         return _draw_from(opened, inputs, config, plan, ban, stop, streams)
 
 
@@ -106,8 +107,8 @@ def _find_bans(model: Model, ban: Any) -> List[int]:
             if found is None:
                 with model._use() as handle:
                     own = lib.sb_model_has_own_text(handle)
-                raise ArgumentError("ban: the model has no token '%s'%s" % (
-                    to_str(to_bytes(token, "ban")),
+                raise ArgumentError("ban: the model has no token %r%s" % (
+                    to_str(to_bytes(token, "ban"))[:60],
                     "; its tokens are pieces of words, and the first piece of a word begins with "
                     "'\u2581'" if own else ""))
             ids.append(found)

@@ -70,12 +70,14 @@ class Model:
     path          the file; None opens the default translation model
     pretokenized  whether inputs and outputs are tokens separated by spaces
     bpe_marker    the mark at the end of a piece that the next piece continues, such as "@@"
+    special       whether names of special tokens in an input, such as "</s>", are these tokens; by
+                  default they are text. Only for GGUF models, and not with `pretokenized`
 
     Threads may share a model. You may close it while another thread draws from it: its memory is
     freed when that draw ends. Every use after close raises a StateError."""
 
     def __init__(self, path: Optional[Path_] = None, pretokenized: bool = False,
-                 bpe_marker: Optional[str] = None) -> None:
+                 bpe_marker: Optional[str] = None, special: bool = False) -> None:
         self._lock = threading.Lock()
         self._handle: Optional[int] = None
         self._n_uses = 0
@@ -95,7 +97,8 @@ class Model:
             raise
         self._handle = handle.value
         self._is_closed = False
-        self._path, self._options = os.fsdecode(name), (bool(pretokenized), bpe_marker)
+        self._path, self._options = os.fsdecode(name), (
+            bool(pretokenized), bpe_marker, bool(special))
         try:
             if bpe_marker is not None:
                 marker = to_c_string(bpe_marker, "bpe_marker")
@@ -103,6 +106,10 @@ class Model:
                     raise ArgumentError("bpe_marker is empty; expected a mark such as '@@'")
                 call("sb_model_set_marker", handle, marker)
             call("sb_model_set_pretokenized", handle, bool(pretokenized))
+            if special and pretokenized:
+                raise ArgumentError("special does not go with pretokenized, which names every "
+                                    "token, special ones included")
+            call("sb_model_set_special", handle, bool(special))
         except BaseException:
             self.close()
             raise

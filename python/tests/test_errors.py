@@ -94,7 +94,11 @@ class Draws(unittest.TestCase):
                 ({"inputs": "nowhere"}, "input 0: .*nowhere"),
                 ({"inputs": "\ud800"}, "UTF-8"),
                 ({"bpe_marker": ""}, "bpe_marker"),
-                ({"bpe_marker": "a\0"}, "zero byte")):
+                ({"bpe_marker": "a\0"}, "zero byte"),
+                ({"special": True}, "only GGUF models"),
+                ({"ban": "\x1b[2J\u202e"}, r"no token '\\x1b\[2J\\u202e'$"),
+                ({"inputs": "\x1b[2J\u202e"}, r"no token '\\x1b\[2J\\u202e'$"),
+                ({"inputs": "sun\0"}, "byte 4 of the prefix is a zero byte")):
             with self.subTest(**keywords), self.assertRaisesRegex(ValueError, text):
                 sbeam.draw(WEATHER, **keywords)
         with self.assertRaises(TypeError):

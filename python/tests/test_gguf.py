@@ -47,6 +47,23 @@ class Gguf(unittest.TestCase):
         found = [d.to_dict() for d in self.draw(inputs, temperature=[1, 0.5], draws=2)]
         self.assertEqual(found, self.command("-T1,0.5", "--draws=2", inputs=inputs))
 
+    def test_special_tokens(self):
+        """</s> in a prompt is text, unless special=True makes it the token that ends a text."""
+        prompt = "The end.</s><s>Tom"
+        settings = {"k": 16, "seed": 3, "max_len": 24}
+        for special, words in ((False, ()), (True, ("--special",))):
+            with sbeam.Model(PATH, special=special) as model:
+                [opened] = sbeam.draw(model, prompt, **settings)
+            [drawn] = sbeam.draw(PATH, prompt, special=special, **settings)
+            self.assertEqual(drawn.to_dict(), opened.to_dict())
+            self.assertEqual([drawn.to_dict()], self.command(*words, inputs=(prompt,)))
+        [text] = self.draw(prompt)
+        self.assertNotEqual(drawn[0].log_p, text[0].log_p)
+        with self.assertRaisesRegex(sbeam.ArgumentError, "open Model"):
+            self.draw(special=True)
+        with self.assertRaisesRegex(sbeam.ArgumentError, "pretokenized"):
+            sbeam.Model(PATH, pretokenized=True, special=True)
+
     def test_distinct(self):
         for temperature in (0.3, 1.0):
             [draw] = self.draw(temperature=temperature)

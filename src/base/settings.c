@@ -7,6 +7,7 @@
 
 #include "base/decimal.h"
 #include "base/status.h"
+#include "base/utf8.h"
 
 enum { MEGABYTE = 1 << 20 };
 
@@ -102,17 +103,18 @@ static bool is_in_range(const sb_option *option, double value)
 
 static sb_status out_of_range(const sb_option *option, const char *found, sb_error *err)
 {
+    const int n = utf8_excerpt(found, strlen(found));
     if (option->type == SB_OPTION_CHOICE)
-        return status_fail(err, SB_ERR_ARGUMENT, "%s is '%s'; expected %s", option->name, found,
-                           option->metavar);
+        return status_fail(err, SB_ERR_ARGUMENT, "%s is '%.*s'; expected %s", option->name, n,
+                           found, option->metavar);
     if (option->type == SB_OPTION_FLAG)
-        return status_fail(err, SB_ERR_ARGUMENT, "%s is '%s'; expected true or false", option->name,
-                           found);
+        return status_fail(err, SB_ERR_ARGUMENT, "%s is '%.*s'; expected true or false",
+                           option->name, n, found);
     char limit[40] = ""; /* a max of 1e300 means no limit */
     if (option->max < 1e300)
         snprintf(limit, sizeof limit, " and at most %.10g", option->max);
-    return status_fail(err, SB_ERR_ARGUMENT, "%s is '%s'; expected %s %s %.10g%s", option->name,
-                       found, option->type == SB_OPTION_INT ? "a whole number" : "a number",
+    return status_fail(err, SB_ERR_ARGUMENT, "%s is '%.*s'; expected %s %s %.10g%s", option->name,
+                       n, found, option->type == SB_OPTION_INT ? "a whole number" : "a number",
                        option->open_min ? "above" : "of at least", option->min, limit);
 }
 
@@ -176,7 +178,8 @@ sb_status settings_set(const struct settings *settings, void *object, const char
 {
     const struct setting *const setting = settings_find(settings, name);
     if (setting == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "there is no option '%s'", name);
+        return status_fail(err, SB_ERR_ARGUMENT, "there is no option '%.*s'",
+                           utf8_excerpt(name, strlen(name)), name);
     double number;
     uint64_t integer;
     if (!read_value(&setting->option, value, &number, &integer) ||
@@ -211,7 +214,8 @@ sb_status settings_get(const struct settings *settings, const void *object, cons
 {
     const struct setting *const setting = settings_find(settings, name);
     if (setting == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "there is no option '%s'", name);
+        return status_fail(err, SB_ERR_ARGUMENT, "there is no option '%.*s'",
+                           utf8_excerpt(name, strlen(name)), name);
     const double number = get_number(object, setting);
     uint64_t integer;
     char decimal[SB_NUMBER_SIZE];

@@ -4,39 +4,37 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
+#include "sbeam/format.h"
 
-/* Returns the size of the printable character at p, or 0 if there is none. */
-static size_t printable_size(const char *p, size_t left)
-{
-    const size_t size = utf8_character_size(p, left);
-    const uint32_t code = size > 0 ? utf8_code(p, size) : 0;
-    return code < 0x20 || (code >= 0x7f && code < 0xa0) ? 0 : size; /* 0x9b starts an escape */
-}
+enum { MESSAGE_SIZE = sizeof(((sb_error *)0)->message) };
 
-/* Replaces each byte that is not part of a printable UTF-8 character by '?', because a message may
- * quote a file or an input and reach a terminal. A character that the end of the buffer has cut is
- * replaced, too. */
-static void make_printable(char *text)
+/* Copies the text in a form that a terminal shows, because a message may quote a file or an input.
+ * Leaves out the characters at the end that do not fit. */
+static void copy_shown(char message[MESSAGE_SIZE], const char *text)
 {
-    for (size_t left = strlen(text), size; left > 0; text += size, left -= size) {
-        size = printable_size(text, left);
-        if (size == 0) {
-            *text = '?';
-            size = 1;
-        }
+    size_t used = 0;
+    for (size_t left = strlen(text), n; left > 0; text += n, left -= n) {
+        char shown[SB_SHOWN_SIZE];
+        size_t n_shown;
+        n = sb_character_show(text, left, shown, &n_shown);
+        if (used + n_shown >= MESSAGE_SIZE)
+            break;
+        memcpy(message + used, shown, n_shown);
+        used += n_shown;
     }
+    message[used] = '\0';
 }
 
 sb_status sb_error_set(sb_error *err, sb_status status, const char *format, ...)
 {
     if (err == NULL)
         return status;
+    char text[MESSAGE_SIZE + 4]; /* so that a character that it cuts is beyond the message */
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(err->message, sizeof err->message, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    make_printable(err->message);
+    copy_shown(err->message, text);
     err->status = status;
     return status;
 }
@@ -44,6 +42,16 @@ sb_status sb_error_set(sb_error *err, sb_status status, const char *format, ...)
 sb_status status_no_memory(sb_error *err)
 {
     return status_fail(err, SB_ERR_MEMORY, "not enough memory");
+}
+
+sb_status status_refuse_zero(const char *what, const char *text, size_t size, sb_error *err)
+{
+    const char *const zero = size > 0 ? memchr(text, '\0', size) : NULL;
+    if (zero == NULL)
+        return SB_OK;
+    return status_fail(err, SB_ERR_INPUT,
+                       "byte %zu of %s is a zero byte (NUL); expected text without zero bytes",
+                       (size_t)(zero - text) + 1, what);
 }
 
 void status_name(char name[STATUS_NAME_SIZE], const char *path)

@@ -2,12 +2,18 @@
 #ifndef BASE_STATUS_H
 #define BASE_STATUS_H
 
+#include <stddef.h>
+
 #include "sbeam/error.h"
 
 #define status_fail sb_error_set
 
 /* Fills in the message for a failed allocation. Returns SB_ERR_MEMORY. */
 sb_status status_no_memory(sb_error *err);
+
+/* Refuses a text with a zero byte (NUL), because a message that quotes it would end there. `what`
+ * names the text, as in "byte 3 of the prompt". Returns SB_OK if there is none. */
+sb_status status_refuse_zero(const char *what, const char *text, size_t size, sb_error *err);
 
 enum { STATUS_NAME_SIZE = 204 };
 

@@ -13,6 +13,14 @@ size_t utf8_character_size(const char *text, size_t left);
 /* Returns the code point of the well-formed character of `size` bytes at `text`. */
 uint32_t utf8_code(const char *text, size_t size);
 
+/* Returns whether a character appears on a terminal: false for control codes, invisible characters
+ * and those that change the direction of text. show.c lists them. */
+bool utf8_is_visible(uint32_t code);
+
+/* Writes a backslash, the letter and n_digits hexadecimal digits of the code. Returns the number of
+ * bytes. */
+size_t utf8_escape(char *escape, char letter, uint32_t code, int n_digits);
+
 /* Returns whether the bytes are well-formed UTF-8 (no overlong forms, no surrogates, nothing above
  * U+10FFFF) without a zero byte, so that they can be kept as a terminated string. */
 bool utf8_is_text(const char *text, size_t size);

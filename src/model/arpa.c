@@ -136,11 +136,14 @@ static sb_status prefix_word(const arpa_model *model, const char *word, size_t s
     const int shown = utf8_excerpt(word, size);
     *id = vocab_find(&model->words, word, size);
     if (*id < 0) {
-        if (model->unk < 0 || model->trie.levels[0].log_p[model->unk] == -INFINITY)
+        if (model->unk < 0 || model->trie.levels[0].log_p[model->unk] == -INFINITY) {
+            if (status_refuse_zero("a word of the prefix", word, size, err) != SB_OK)
+                return SB_ERR_INPUT;
             return status_fail(
                 err, SB_ERR_INPUT,
                 "prefix: the model has no word '%.*s' and no probability for unknown words", shown,
                 word);
+        }
         *id = model->unk;
     }
     if (*id == model->eos)

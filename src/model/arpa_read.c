@@ -177,6 +177,12 @@ static sb_status parse_values(const reading *r, const char *probability, size_t 
     return SB_OK;
 }
 
+static sb_status fail_zero(const reading *r)
+{
+    return status_fail(r->err, SB_ERR_FORMAT,
+                       "%s:%zu: the word has a zero byte (NUL); expected UTF-8 text", AT(r));
+}
+
 /* Finds the id of a word. The word of a unigram must be new and is added; the words of longer
  * n-grams must be known. `likely` is the word in the same column one line above, or -1: files are
  * sorted, so it is often the same word. */
@@ -190,10 +196,14 @@ static sb_status read_word(const reading *r, int32_t order, const char *word, si
                                                                  : vocab_find(words, word, size);
         if (*id >= 0)
             return SB_OK;
+        if (memchr(word, '\0', size) != NULL)
+            return fail_zero(r);
         return status_fail(r->err, SB_ERR_FORMAT,
                            "%s:%zu: expected a word listed among the 1-grams, found '%.*s'", AT(r),
                            shown, word);
     }
+    if (memchr(word, '\0', size) != NULL)
+        return fail_zero(r);
     if (!utf8_is_text(word, size))
         return status_fail(r->err, SB_ERR_FORMAT,
                            "%s:%zu: the word is not UTF-8 text; convert the file (iconv)", AT(r));

@@ -115,6 +115,8 @@ static sb_status begin(void *opened, int32_t input, const char *text, size_t siz
         n_words++;
         const int shown = utf8_excerpt(word, word_size);
         const int32_t token = vocab_find(&m->words, word, word_size);
+        if (token < 0 && status_refuse_zero("the prefix", text, position, err) != SB_OK)
+            return SB_ERR_INPUT;
         if (token < 0)
             return status_fail(err, SB_ERR_INPUT, "prefix: the %s has no token '%.*s'", m->shape,
                                shown, word);

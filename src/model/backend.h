@@ -50,6 +50,7 @@ struct sb_model {
     void *self;
     char *marker;           /* joins subword pieces, or NULL; owned */
     bool pretokenized;      /* ops.encode and ops.decode must not be used */
+    bool special;           /* inputs may name special tokens */
     char id[MODEL_ID_SIZE]; /* of a file; info.id points here, unless it is "" */
 };
 

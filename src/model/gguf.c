@@ -48,6 +48,11 @@ static void set_pretokenized(void *self, bool on)
     ((gguf *)self)->pretokenized = on;
 }
 
+static void set_special(void *self, bool on)
+{
+    ((gguf *)self)->has_special = on;
+}
+
 static const char *tokeniser_name(const struct llama_vocab *vocab)
 {
     switch (llama_vocab_type(vocab)) {
@@ -181,7 +186,8 @@ static sb_status open_gguf(sb_model **model, const model_source *source, sb_erro
                                          .close = close_gguf,
                                          .encode = gguf_encode,
                                          .decode = gguf_decode,
-                                         .set_pretokenized = set_pretokenized};
+                                         .set_pretokenized = set_pretokenized,
+                                         .set_special = set_special};
         const sb_model_info info = {.kind = gguf_backend.kind,
                                     .vocab_size = m->n_vocab,
                                     .eos = m->n_ends > 0 ? m->ends[0] : -1,

@@ -26,6 +26,7 @@ typedef struct gguf {
     int32_t *ends; /* (n_ends) tokens that end a generation: one leaf, named by ends[0] */
     int32_t n_ends;
     bool pretokenized;
+    bool has_special; /* names of special tokens in a prompt are these tokens */
 } gguf;
 
 /* Returns the length that the model was trained for, in tokens, prompt included; 0: no limit. */
@@ -60,8 +61,8 @@ sb_status gguf_context_move(struct llama_context *from, struct llama_context *to
 sb_status gguf_context_decode(struct llama_context *context, struct llama_batch batch,
                               bool *is_whole, sb_error *err);
 
-/* Writes the tokens of a prompt, at least one, including special tokens and those that the model
- * puts before a text. *ids belongs to the caller, who releases it with alloc_free. */
+/* Writes the tokens of a prompt, at least one, including those that the model puts before a text.
+ * *ids belongs to the caller, who releases it with alloc_free. */
 sb_status gguf_encode_prompt(const gguf *m, const char *text, size_t size, int32_t **ids,
                              int32_t *n_ids, sb_error *err);
 

@@ -2,7 +2,11 @@
  *
  * The text of an output is the texts of its pieces, one after the other, without the prompt's; so
  * it may begin with a blank. A character that is split over two pieces is complete once both are
- * there. Special tokens that stand for no text are left out. */
+ * there. Special tokens that stand for no text are left out.
+ *
+ * In a prompt the name of a special token, such as </s>, is text unless the model is set to read
+ * special tokens: a prompt that quotes a stranger must not be able to end itself or to begin
+ * another turn of a chat. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -36,22 +40,27 @@ typedef struct tokenising {
     const struct llama_vocab *vocab;
     const char *text;
     int32_t size;
-    bool is_whole;
+    bool is_whole, has_special;
     int32_t *ids, room, n;
 } tokenising;
 
 static void call_tokeniser(void *argument)
 {
     tokenising *const t = argument;
-    t->n = llama_tokenize(t->vocab, t->text, t->size, t->ids, t->room, t->is_whole, true);
+    t->n = llama_tokenize(t->vocab, t->text, t->size, t->ids, t->room, t->is_whole, t->has_special);
 }
 
-/* Tokenises text that is known to be UTF-8. If is_whole, adds the tokens that the model puts before
- * a text. */
+/* Tokenises text that is known to be UTF-8. If is_whole, it is a prompt: adds the tokens that the
+ * model puts before a text, and reads the names of special tokens as these tokens if the model is
+ * set to. In an output they are always text, because special tokens have no text there. */
 static sb_status tokenise(const gguf *m, const char *text, size_t size, bool is_whole,
                           int32_t **ids, int32_t *n_ids, sb_error *err)
 {
-    tokenising t = {.vocab = m->vocab, .text = text, .size = (int32_t)size, .is_whole = is_whole};
+    tokenising t = {.vocab = m->vocab,
+                    .text = text,
+                    .size = (int32_t)size,
+                    .is_whole = is_whole,
+                    .has_special = is_whole && m->has_special};
     char words[GGUF_WORDS_SIZE] = "";
     /* A text rarely has more tokens than bytes and a few added ones. If it has, llama.cpp returns
      * minus the number of tokens. */
@@ -84,10 +93,10 @@ static sb_status check_text(const char *text, size_t size, sb_error *err)
 {
     if (size > MOST_BYTES)
         return status_fail(err, SB_ERR_INPUT, "%zu bytes; expected at most %d", size, MOST_BYTES);
+    if (status_refuse_zero("the text", text, size, err) != SB_OK)
+        return SB_ERR_INPUT;
     if (!utf8_is_text(text, size))
-        return status_fail(err, SB_ERR_INPUT,
-                           "the text is not UTF-8 or has a zero byte; expected UTF-8 without zero "
-                           "bytes");
+        return status_fail(err, SB_ERR_INPUT, "the text is not UTF-8; expected UTF-8");
     return SB_OK;
 }
 

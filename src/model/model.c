@@ -299,6 +299,26 @@ bool sb_model_is_pretokenized(const sb_model *model)
     return model->pretokenized;
 }
 
+sb_status sb_model_set_special(sb_model *model, bool on, sb_error *err)
+{
+    if (model == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_model_set_special: model is NULL");
+    if (on && model->ops.set_special == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "special: the inputs of a model of kind '%.60s' have no special tokens; "
+                           "only GGUF models take this setting",
+                           model->info.kind);
+    model->special = on;
+    if (model->ops.set_special != NULL)
+        model->ops.set_special(model->self, on);
+    return SB_OK;
+}
+
+bool sb_model_is_special(const sb_model *model)
+{
+    return model->special;
+}
+
 static int32_t find_word(const void *model, const char *word, size_t size)
 {
     return sb_model_find_token(model, word, size);

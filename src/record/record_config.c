@@ -11,7 +11,7 @@
 
 /* Settings without an option in the table of sb_config: of the model, and the list of banned tokens
  * and stop strings. */
-static const char *const flags[] = {"no_kappa", "pretokenized"};
+static const char *const flags[] = {"no_kappa", "pretokenized", "special"};
 static const char *const lists[] = {"ban", "stop"};
 
 /* Writes the setting `key` as sb_config_set takes it, or "" if the record does not have it. */
@@ -226,6 +226,8 @@ sb_status sb_record_set_model(const sb_record *record, sb_model *model, sb_error
     const json_t *const root = record->document;
     const bool pretokenized = json_is_true(json_object_get(root, "pretokenized"));
     sb_status status = sb_model_set_pretokenized(model, pretokenized, err);
+    if (status == SB_OK)
+        status = sb_model_set_special(model, json_is_true(json_object_get(root, "special")), err);
     if (status == SB_OK)
         status =
             sb_model_set_marker(model, json_string_value(json_object_get(root, "bpe_marker")), err);

@@ -110,7 +110,9 @@ static sb_status get_method(const json_t *root, sb_method *method, sb_error *err
 {
     const char *name = "";
     size_t size = 0;
-    const sb_status status = get_text(root, "method", &name, &size, err);
+    sb_status status = get_text(root, "method", &name, &size, err);
+    if (status == SB_OK)
+        status = status_refuse_zero("\"method\"", name, size, err);
     if (status != SB_OK)
         return status;
     if (sb_method_find(name, method))

@@ -79,6 +79,8 @@ static void put_model(json_buffer *to, const sb_model *model)
 {
     if (sb_model_is_pretokenized(model))
         json_buffer_text(to, ",\"pretokenized\":true");
+    if (sb_model_is_special(model))
+        json_buffer_text(to, ",\"special\":true");
     const char *const marker = sb_model_get_marker(model), *const id = sb_model_get_info(model)->id;
     if (marker != NULL) {
         json_buffer_text(to, ",\"bpe_marker\":");

@@ -16,6 +16,8 @@ sb_status words_encode(const char *text, size_t size, words_find_fn find, const 
         const int32_t id = find(user, word, word_size);
         if (id < 0) {
             alloc_free(found);
+            if (status_refuse_zero("the text", text, position, err) != SB_OK)
+                return SB_ERR_INPUT;
             return status_fail(err, SB_ERR_INPUT, "the model has no %s '%.*s'", what,
                                utf8_excerpt(word, word_size), word);
         }

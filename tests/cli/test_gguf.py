@@ -63,6 +63,29 @@ def test_prompts(t):
     r.exits(1, "gguf: a prompt that is not UTF-8")
 
 
+def test_special_tokens(t):
+    refused = ("draw", "-m", t.chain, "--special")
+    t.usage("--special without a GGUF model", *refused).says("only GGUF models", "--special: why it is refused")
+    t.usage("bench: --special", "bench", "search", "--special")
+    t.usage("estimate: --special without --truth exact", "estimate", "--f", "length", "--special")
+    gguf = find_model(t)
+    if gguf is None:
+        return
+    given = ("draw", "-m", gguf, "-k", "2", "--max-len", "8", "--seed", "1", "-f", "tsv")
+    text, token = (t.run(*given, *words, "The end.</s><s>Tom").exits(0, "gguf: a prompt with special tokens")
+                   for words in ((), ("--special",)))
+    text.check(text.out != token.out, "gguf: </s> in a prompt is text unless --special is given")
+    # Without special tokens --special changes nothing, and the tokens named one by one are those that it finds.
+    t.same(t.run(*given, "--special", PROMPT).out, t.run(*given, PROMPT).out, "gguf: --special without special tokens")
+    plain, named, read = (t.run(*given, *words).rows for words in (
+        ("",), ("--pretokenized", "</s>"), ("--special", "</s>")))
+    t.same([row[10] for row in named], [row[10] for row in read], "gguf: --special reads </s> as its token")
+    t.check(plain != read, "gguf: the token </s> changes the draw")
+    t.usage("gguf: --special with --pretokenized", *given, "--special", "--pretokenized", "</s>")
+    r = t.run("score", "-m", gguf, "--no-eos", stdin="Once\t</s>\n").exits(0, "gguf: </s> in an output is text")
+    r.check(len(r.records[0]["tokens"]) > 1, "gguf: </s> in an output is more than one token")
+
+
 def test_stop_strings(t):
     gguf = find_model(t)
     if gguf is None:
