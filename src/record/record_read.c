@@ -1,6 +1,6 @@
 /* Reads records. It requires everything that sb_record_write always writes, because estimates from
- * a draw that was cut or edited by hand would be wrong but look right. jansson checks the JSON; it
- * refuses NaN and numbers that are too large for a double. */
+ * a draw that was cut or edited by hand would be wrong but look right. text/json.h checks the JSON;
+ * it refuses NaN and numbers that are too large for a double. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,21 +12,21 @@
 #include "sbeam/record.h"
 #include "text/json.h"
 
-static const json_t *find(const json_t *object, const char *key, sb_error *err)
+static const json_value *find(const json_value *object, const char *key, sb_error *err)
 {
-    const json_t *const value = json_object_get(object, key);
+    const json_value *const value = json_get(object, key);
     if (value == NULL)
         status_fail(err, SB_ERR_INPUT, "\"%s\" is missing", key);
     return value;
 }
 
-static sb_status get_whole(const json_t *object, const char *key, uint64_t min, uint64_t max,
+static sb_status get_whole(const json_value *object, const char *key, uint64_t min, uint64_t max,
                            uint64_t *n, sb_error *err)
 {
-    const json_t *const value = find(object, key, err);
+    const json_value *const value = find(object, key, err);
     if (value == NULL)
         return SB_ERR_INPUT;
-    const json_int_t number = json_integer_value(value);
+    const int64_t number = json_integer(value);
     if (!json_is_integer(value) || number < 0 || (uint64_t)number < min || (uint64_t)number > max)
         return status_fail(err, SB_ERR_INPUT, "\"%s\" is not a whole number from %llu to %llu", key,
                            (unsigned long long)min, (unsigned long long)max);
@@ -34,29 +34,30 @@ static sb_status get_whole(const json_t *object, const char *key, uint64_t min, 
     return SB_OK;
 }
 
-static sb_status get_number(const json_t *object, const char *key, double *x, sb_error *err)
+static sb_status get_number(const json_value *object, const char *key, double *x, sb_error *err)
 {
-    const json_t *const value = find(object, key, err);
+    const json_value *const value = find(object, key, err);
     if (value == NULL)
         return SB_ERR_INPUT;
     if (!json_is_number(value))
         return status_fail(err, SB_ERR_INPUT, "\"%s\" is not a number", key);
-    *x = json_number_value(value);
+    *x = json_number(value);
     return SB_OK;
 }
 
 /* Reads a number; *x is NaN if the key is absent or null. */
-static sb_status get_number_or_null(const json_t *object, const char *key, double *x, sb_error *err)
+static sb_status get_number_or_null(const json_value *object, const char *key, double *x,
+                                    sb_error *err)
 {
-    const json_t *const value = json_object_get(object, key);
+    const json_value *const value = json_get(object, key);
     *x = NAN;
     return value == NULL || json_is_null(value) ? SB_OK : get_number(object, key, x, err);
 }
 
 /* Reads a flag; *flag is unchanged if the key is absent. */
-static sb_status get_flag(const json_t *object, const char *key, bool *flag, sb_error *err)
+static sb_status get_flag(const json_value *object, const char *key, bool *flag, sb_error *err)
 {
-    const json_t *const value = json_object_get(object, key);
+    const json_value *const value = json_get(object, key);
     if (value == NULL)
         return SB_OK;
     if (!json_is_boolean(value))
@@ -65,20 +66,20 @@ static sb_status get_flag(const json_t *object, const char *key, bool *flag, sb_
     return SB_OK;
 }
 
-static sb_status get_text(const json_t *object, const char *key, const char **text, size_t *size,
-                          sb_error *err)
+static sb_status get_text(const json_value *object, const char *key, const char **text,
+                          size_t *size, sb_error *err)
 {
-    const json_t *const value = find(object, key, err);
+    const json_value *const value = find(object, key, err);
     if (value == NULL)
         return SB_ERR_INPUT;
     if (!json_is_string(value))
         return status_fail(err, SB_ERR_INPUT, "\"%s\" is not a string", key);
-    *text = json_string_value(value);
-    *size = json_string_length(value);
+    *text = json_text(value);
+    *size = json_text_size(value);
     return SB_OK;
 }
 
-static sb_status get_method(const json_t *root, sb_method *method, sb_error *err)
+static sb_status get_method(const json_value *root, sb_method *method, sb_error *err)
 {
     const char *name = "";
     size_t size = 0;
@@ -90,20 +91,20 @@ static sb_status get_method(const json_t *root, sb_method *method, sb_error *err
     return status_fail(err, SB_ERR_INPUT, "\"method\" is \"%.100s\", which is not a method", name);
 }
 
-static sb_status get_sequence(const json_t *object, sb_record_sequence *sequence, sb_error *err)
+static sb_status get_sequence(const json_value *object, sb_record_sequence *sequence, sb_error *err)
 {
     if (!json_is_object(object))
         return status_fail(err, SB_ERR_INPUT, "not an object");
     sb_status status = SB_OK;
-    const json_t *const text = json_object_get(object, "text");
+    const json_value *const text = json_get(object, "text");
     if (text != NULL && !json_is_null(text))
         status = get_text(object, "text", &sequence->text, &sequence->text_size, err);
-    const json_t *const tokens = status == SB_OK ? find(object, "tokens", err) : NULL;
+    const json_value *const tokens = status == SB_OK ? find(object, "tokens", err) : NULL;
     if (tokens == NULL)
         return SB_ERR_INPUT;
     if (!json_is_array(tokens))
         return status_fail(err, SB_ERR_INPUT, "\"tokens\" is not an array of token ids");
-    sequence->n_tokens = json_array_size(tokens);
+    sequence->n_tokens = json_n_items(tokens);
     status = get_number(object, "log_p", &sequence->log_p, err);
     if (status != SB_OK)
         return status;
@@ -123,12 +124,12 @@ static bool may_be_short(const sb_record *record)
     }
 }
 
-static sb_status get_sequences(const json_t *root, sb_record *record, sb_error *err)
+static sb_status get_sequences(const json_value *root, sb_record *record, sb_error *err)
 {
-    const json_t *const array = find(root, "sequences", err);
+    const json_value *const array = find(root, "sequences", err);
     if (array == NULL)
         return SB_ERR_INPUT;
-    const size_t n = json_array_size(array);
+    const size_t n = json_n_items(array);
     if (!json_is_array(array))
         return status_fail(err, SB_ERR_INPUT, "\"sequences\" is not an array");
     if (n > (size_t)record->k)
@@ -144,8 +145,7 @@ static sb_status get_sequences(const json_t *root, sb_record *record, sb_error *
     record->n_sequences = n;
     for (size_t i = 0; i < n; i++) {
         sb_error problem;
-        const sb_status status =
-            get_sequence(json_array_get(array, i), &record->sequences[i], &problem);
+        const sb_status status = get_sequence(json_item(array, i), &record->sequences[i], &problem);
         if (status != SB_OK)
             return status_fail(err, status, "sequence %zu: %.400s", i + 1, problem.message);
     }
@@ -154,14 +154,14 @@ static sb_status get_sequences(const json_t *root, sb_record *record, sb_error *
 
 /* Checks that `key`, if it is present, holds only strings: if one were skipped by mistake, the
  * exact value would be that of another distribution. */
-static sb_status check_strings(const json_t *root, const char *key, sb_error *err)
+static sb_status check_strings(const json_value *root, const char *key, sb_error *err)
 {
-    const json_t *const array = json_object_get(root, key);
+    const json_value *const array = json_get(root, key);
     bool is_fine = array == NULL || json_is_array(array);
-    for (size_t i = 0; is_fine && i < json_array_size(array); i++) {
-        const json_t *const item = json_array_get(array, i);
+    for (size_t i = 0; is_fine && i < json_n_items(array); i++) {
+        const json_value *const item = json_item(array, i);
         is_fine = json_is_string(item) &&
-                  strlen(json_string_value(item)) == json_string_length(item); /* no zero byte */
+                  strlen(json_text(item)) == json_text_size(item); /* no zero byte */
     }
     if (is_fine)
         return SB_OK;
@@ -170,7 +170,7 @@ static sb_status check_strings(const json_t *root, const char *key, sb_error *er
 
 /* Reads kappa. If a method with a threshold found every sequence, kappa is -inf, written as null.
  */
-static sb_status get_kappa(const json_t *root, sb_record *record, sb_error *err)
+static sb_status get_kappa(const json_value *root, sb_record *record, sb_error *err)
 {
     const sb_status status = get_number_or_null(root, "kappa", &record->kappa, err);
     if (status != SB_OK || !record->exhausted)
@@ -183,7 +183,7 @@ static sb_status get_kappa(const json_t *root, sb_record *record, sb_error *err)
     return SB_OK;
 }
 
-static sb_status get_record(const json_t *root, sb_record *record, sb_error *err)
+static sb_status get_record(const json_value *root, sb_record *record, sb_error *err)
 {
     uint64_t k = 0;
     sb_status status = get_whole(root, "stream", 0, INT64_MAX, &record->stream, err);
@@ -220,7 +220,7 @@ sb_status sb_record_read(sb_record *record, const char *line, size_t size, sb_er
     if (record == NULL || line == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "sb_record_read: record or line is NULL");
     *record = (sb_record){.strength = NAN, .kappa = NAN, .complete = true};
-    json_t *root = NULL;
+    json_value *root = NULL;
     sb_status status =
         json_line_parse(&root, line, size, "; expected records of sbeam draw -f jsonl", err);
     record->document = root;
@@ -238,7 +238,7 @@ void sb_record_close(sb_record *record)
     if (record == NULL)
         return;
     alloc_free(record->sequences);
-    json_decref(record->document);
+    json_close(record->document);
     *record = (sb_record){0};
 }
 
@@ -246,16 +246,16 @@ const char *sb_record_setting(const sb_record *record, const char *name, char *t
 {
     char key[SETTING_SIZE];
     record_settings_key(name, key);
-    const json_t *const value = json_object_get(record->document, key);
+    const json_value *const value = json_get(record->document, key);
     char number[SB_NUMBER_SIZE];
     const char *found = "";
     if (json_is_string(value)) {
-        found = json_string_value(value);
+        found = json_text(value);
     } else if (json_is_number(value)) {
         if (json_is_integer(value))
-            snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
+            snprintf(number, sizeof number, "%lld", (long long)json_integer(value));
         else
-            sb_number_format(number, json_real_value(value));
+            sb_number_format(number, json_number(value));
         found = number;
     } else if (value != NULL) {
         found = json_is_true(value) ? "true" : "false";
@@ -266,5 +266,5 @@ const char *sb_record_setting(const sb_record *record, const char *name, char *t
 
 const char *sb_record_item(const sb_record *record, const char *key, size_t i)
 {
-    return json_string_value(json_array_get(json_object_get(record->document, key), i));
+    return json_text(json_item(json_get(record->document, key), i));
 }
