@@ -23,7 +23,7 @@ typedef struct matrix {
 
 typedef struct half {
     const safetensors *file;
-    const json_t *layers;
+    const json_value *layers;
     const char *name; /* "encoder" or "decoder" */
     size_t offset;    /* of positions */
     matrix embedded;
@@ -162,23 +162,23 @@ static void attend(const half *h, size_t layer, matrix x)
     free(context.values);
 }
 
-static size_t whole(const json_t *layer, const char *key)
+static size_t whole(const json_value *layer, const char *key)
 {
-    return (size_t)json_integer_value(json_object_get(layer, key));
+    return (size_t)json_integer(json_get(layer, key));
 }
 
 /* From the embedding to the last layer's output. */
 static matrix run(const half *h)
 {
     matrix x[MAX_LAYERS + 1]; /* the layers' inputs, and the last one's output */
-    const size_t n = json_array_size(h->layers);
+    const size_t n = json_n_items(h->layers);
     assert_true(n <= MAX_LAYERS);
     x[0] = project(h, "input", h->embedded);
     for (size_t l = 0; l < n; l++) {
-        const json_t *const layer = json_array_get(h->layers, l);
+        const json_value *const layer = json_item(h->layers, l);
         const size_t residual = whole(layer, "residual");
         x[l + 1] = convolve(h, l, whole(layer, "kernel"), x[l]);
-        if (json_is_true(json_object_get(layer, "attention")))
+        if (json_is_true(json_get(layer, "attention")))
             attend(h, l, x[l + 1]);
         if (residual == 0)
             continue;
@@ -208,7 +208,7 @@ double *fconv_reference_logits(const char *path, const int32_t *source, size_t n
     assert_non_null(description);
     assert_int_equal(json_doc_parse(&doc, path, description, strlen(description), &err), SB_OK);
     half encoder = {.file = file, .name = "encoder", .offset = whole(doc.root, "position_offset")};
-    encoder.layers = json_object_get(doc.root, "encoder");
+    encoder.layers = json_get(doc.root, "encoder");
     encoder.embedded = embed(&encoder, source, n_source);
     const matrix encoded = run(&encoder), keys = project(&encoder, "output", encoded);
     const matrix values = make(keys.n, keys.width);
@@ -217,7 +217,7 @@ double *fconv_reference_logits(const char *path, const int32_t *source, size_t n
 
     half decoder = encoder;
     decoder.name = "decoder";
-    decoder.layers = json_object_get(doc.root, "decoder");
+    decoder.layers = json_get(doc.root, "decoder");
     decoder.keys = &keys;
     decoder.attended = &values;
     decoder.embedded = embed(&decoder, previous, n_previous);

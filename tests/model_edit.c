@@ -10,6 +10,9 @@
 
 #include <cmocka.h>
 
+#include "json_text.h"
+#include "sbeam/format.h"
+
 static uint8_t *read_whole_file(const char *path, size_t *size)
 {
     FILE *const file = fopen(path, "rb");
@@ -25,162 +28,224 @@ static uint8_t *read_whole_file(const char *path, size_t *size)
     return bytes;
 }
 
-static json_t *load(const char *text, size_t size)
+/* A tensor of the file with its changes. */
+typedef struct edited_tensor {
+    char name[80], type[8], shape[80]; /* the shape as JSON */
+    size_t begin, end;                 /* where its elements are in the data of the file */
+    char *text;                        /* its bytes if they were replaced, or NULL */
+    bool has_first;
+    uint32_t first; /* the bits of its first element if has_first */
+} edited_tensor;
+
+/* Writes text like snprintf. Fails the test if it does not fit. */
+static void put(char *to, size_t size, const char *text, size_t n)
 {
-    json_error_t error;
-    json_t *const value = json_loadb(text, size, JSON_DECODE_ANY, &error);
-    if (value == NULL)
-        fail_msg("%.*s: %s", (int)size, text, error.text);
-    return value;
+    assert_true(n < size);
+    memcpy(to, text, n);
+    to[n] = '\0';
+}
+
+/* Reads the type, shape and place of a tensor from the header. */
+static edited_tensor read_tensor(const char *name, const json_value *entry)
+{
+    edited_tensor t = {.has_first = false};
+    const json_value *const shape = json_get(entry, "shape");
+    const json_value *const place = json_get(entry, "data_offsets");
+    put(t.name, sizeof t.name, name, strlen(name));
+    put(t.type, sizeof t.type, json_text(json_get(entry, "dtype")),
+        json_text_size(json_get(entry, "dtype")));
+    size_t n = 1;
+    t.shape[0] = '[';
+    for (size_t i = 0; i < json_n_items(shape); i++)
+        n += (size_t)snprintf(t.shape + n, sizeof t.shape - n, "%s%lld", i > 0 ? "," : "",
+                              (long long)json_integer(json_item(shape, i)));
+    assert_true(n + 1 < sizeof t.shape);
+    t.shape[n] = ']';
+    t.begin = (size_t)json_integer(json_item(place, 0));
+    t.end = (size_t)json_integer(json_item(place, 1));
+    return t;
+}
+
+static edited_tensor *add_tensor(model_edit *edit, edited_tensor t)
+{
+    edit->tensors = realloc(edit->tensors, (edit->n_tensors + 1) * sizeof *edit->tensors);
+    assert_non_null(edit->tensors);
+    edit->tensors[edit->n_tensors] = t;
+    return &edit->tensors[edit->n_tensors++];
 }
 
 void model_edit_open(model_edit *edit, const char *path)
 {
     size_t size, header_size = 0;
-    edit->file = read_whole_file(path, &size);
+    *edit = (model_edit){.file = read_whole_file(path, &size)};
     for (int i = 7; i >= 0; i--)
         header_size = header_size << 8 | edit->file[i];
     edit->data_begin = 8 + header_size;
-    edit->tensors = load((const char *)edit->file + 8, header_size);
-    const json_t *const metadata = json_object_get(edit->tensors, "__metadata__");
-    const char *const text = json_string_value(json_object_get(metadata, "sbeam"));
-    assert_non_null(text);
-    edit->description = load(text, strlen(text));
-    json_object_del(edit->tensors, "__metadata__");
+    json_doc header;
+    assert_int_equal(json_doc_parse(&header, path, (const char *)edit->file + 8, header_size, NULL),
+                     SB_OK);
+    for (size_t i = 0; i < json_n_members(header.root); i++) {
+        const char *const key = json_key(header.root, i);
+        const json_value *const entry = json_member(header.root, i);
+        if (strcmp(key, "__metadata__") != 0) {
+            add_tensor(edit, read_tensor(key, entry));
+        } else {
+            assert_non_null(json_text(json_get(entry, "sbeam")));
+            edit->description = strdup(json_text(json_get(entry, "sbeam")));
+        }
+    }
+    assert_non_null(edit->description);
+    json_doc_close(&header);
 }
 
 void model_edit_close(model_edit *edit)
 {
-    json_decref(edit->tensors);
-    json_decref(edit->description);
+    for (size_t i = 0; i < edit->n_tensors; i++)
+        free(edit->tensors[i].text);
+    free(edit->tensors);
+    free(edit->description);
     free(edit->file);
 }
 
-/* A member of an object or array; value NULL takes it away. */
-static void set_member(json_t *of, const char *key, json_t *value)
+static void set_description(model_edit *edit, const char *path, const char *value)
 {
-    if (json_is_array(of) && value != NULL) {
-        const size_t i = (size_t)atoi(key), n = json_array_size(of);
-        assert_int_equal(
-            i < n ? json_array_set_new(of, i, value) : json_array_append_new(of, value), 0);
-    } else if (json_is_array(of)) {
-        assert_int_equal(json_array_remove(of, (size_t)atoi(key)), 0);
-    } else if (value != NULL) {
-        assert_int_equal(json_object_set_new(of, key, value), 0);
+    char *changed = NULL;
+    if (path[0] == '\0') {
+        changed = value != NULL ? strdup(value) : NULL;
     } else {
-        assert_int_equal(json_object_del(of, key), 0);
+        json_doc doc;
+        sb_error err = {.message = ""};
+        if (json_doc_parse(&doc, path, edit->description, strlen(edit->description), &err) != SB_OK)
+            fail_msg("%s", err.message);
+        size_t size;
+        FILE *const to = open_memstream(&changed, &size);
+        assert_non_null(to);
+        json_text_write_changed(to, doc.root, path, value);
+        assert_int_equal(fclose(to), 0);
+        json_doc_close(&doc);
     }
+    free(edit->description);
+    edit->description = changed;
 }
 
-static void set_description(model_edit *edit, const char *path, json_t *value)
+static edited_tensor *find_tensor(const model_edit *edit, const char *name)
 {
-    if (path[0] == '\0') {
-        json_decref(edit->description);
-        edit->description = value;
-        return;
-    }
-    json_t *of = edit->description;
-    char key[64];
-    for (const char *slash; (slash = strchr(path, '/')) != NULL; path = slash + 1) {
-        snprintf(key, sizeof key, "%.*s", (int)(slash - path), path);
-        of = json_is_array(of) ? json_array_get(of, (size_t)atoi(key)) : json_object_get(of, key);
-        assert_non_null(of);
-    }
-    set_member(of, path, value);
+    for (size_t i = 0; i < edit->n_tensors; i++)
+        if (strcmp(edit->tensors[i].name, name) == 0)
+            return &edit->tensors[i];
+    return NULL;
+}
+
+static void remove_tensor(model_edit *edit, edited_tensor *t)
+{
+    assert_non_null(t);
+    free(t->text);
+    const size_t after = (size_t)(edit->tensors + edit->n_tensors - (t + 1));
+    memmove(t, t + 1, after * sizeof *t);
+    edit->n_tensors--;
 }
 
 void model_edit_set(model_edit *edit, const char *what, const char *value)
 {
     const bool is_tensor = what[0] != '\0' && strchr("#$!", what[0]) != NULL;
     if (!is_tensor) {
-        set_description(edit, what, value != NULL ? load(value, strlen(value)) : NULL);
+        set_description(edit, what, value);
         return;
     }
-    const char *const name = what + 1;
+    edited_tensor *t = find_tensor(edit, what + 1);
     if (value == NULL) {
-        assert_int_equal(json_object_del(edit->tensors, name), 0);
+        remove_tensor(edit, t);
         return;
     }
-    json_t *entry = json_object_get(edit->tensors, name);
-    if (entry == NULL) { /* a new one, of zeros */
-        entry = json_pack("{s:s, s:[], s:[i,i]}", "dtype", "F32", "shape", "data_offsets", 0, 0);
-        json_object_set_new(edit->tensors, name, entry);
+    if (t == NULL) { /* a new one, of zeros */
+        t = add_tensor(edit, (edited_tensor){.type = "F32", .shape = "[]"});
+        put(t->name, sizeof t->name, what + 1, strlen(what + 1));
     }
     const size_t type_size = strcspn(value, " ");
     if (what[0] == '#') {
-        json_object_set_new(entry, "dtype", json_stringn(value, type_size));
-        json_object_set_new(entry, "shape", load(value + type_size, strlen(value + type_size)));
+        put(t->type, sizeof t->type, value, type_size);
+        put(t->shape, sizeof t->shape, value + type_size, strlen(value + type_size));
     } else if (what[0] == '$') {
-        json_object_set_new(entry, "dtype", json_string("U8"));
-        json_object_set_new(entry, "shape", json_pack("[I]", (json_int_t)strlen(value)));
-        json_object_set_new(entry, "text", json_string(value));
+        put(t->type, sizeof t->type, "U8", 2);
+        snprintf(t->shape, sizeof t->shape, "[%zu]", strlen(value));
+        free(t->text);
+        t->text = strdup(value);
     } else {
-        json_object_set_new(entry, "first", json_integer(strtoll(value, NULL, 16)));
+        t->has_first = true;
+        t->first = (uint32_t)strtoul(value, NULL, 16);
     }
 }
 
-static size_t count_bytes(const json_t *entry)
+static size_t count_bytes(const edited_tensor *t)
 {
-    const char *const type = json_string_value(json_object_get(entry, "dtype"));
-    const json_t *const shape = json_object_get(entry, "shape");
-    size_t n = strcmp(type, "U8") == 0 ? 1 : strcmp(type, "F16") == 0 ? 2 : 4;
-    for (size_t i = 0; i < json_array_size(shape); i++)
-        n *= (size_t)json_integer_value(json_array_get(shape, i));
+    size_t n = strcmp(t->type, "U8") == 0 ? 1 : strcmp(t->type, "F16") == 0 ? 2 : 4;
+    for (const char *at = t->shape + strcspn(t->shape, "0123456789"); *at != '\0';
+         at += strcspn(at, "0123456789")) {
+        char *end;
+        n *= strtoul(at, &end, 10);
+        at = end;
+    }
     return n;
 }
 
-/* The bytes of a tensor, `size` of them, zeroed so far. */
-static void fill(const model_edit *edit, const json_t *entry, uint8_t *to, size_t size)
+/* Writes the bytes of a tensor, `size` of them, which are zero so far. */
+static void fill(const model_edit *edit, const edited_tensor *t, uint8_t *to, size_t size)
 {
-    const json_t *const place = json_object_get(entry, "data_offsets");
-    const json_t *const text = json_object_get(entry, "text");
-    const json_t *const first = json_object_get(entry, "first");
-    const size_t begin = (size_t)json_integer_value(json_array_get(place, 0));
-    const size_t end = (size_t)json_integer_value(json_array_get(place, 1));
-    if (text != NULL)
-        memcpy(to, json_string_value(text), size);
+    const size_t kept = t->end - t->begin;
+    if (t->text != NULL)
+        memcpy(to, t->text, size);
     else
-        memcpy(to, edit->file + edit->data_begin + begin, size < end - begin ? size : end - begin);
-    for (size_t i = 0; first != NULL && i < 4; i++)
-        to[i] = (uint8_t)(json_integer_value(first) >> 8 * i);
+        memcpy(to, edit->file + edit->data_begin + t->begin, size < kept ? size : kept);
+    for (size_t i = 0; t->has_first && i < 4; i++)
+        to[i] = (uint8_t)(t->first >> 8 * i);
+}
+
+/* Returns the header. The caller frees it. *data_size becomes the size of all tensors. */
+static char *write_header(const model_edit *edit, size_t *header_size, size_t *data_size)
+{
+    char *header = NULL;
+    FILE *const to = open_memstream(&header, header_size);
+    assert_non_null(to);
+    fputc('{', to);
+    if (edit->description != NULL) {
+        const size_t size = strlen(edit->description);
+        char *const quoted = malloc(sb_json_quoted_size(size));
+        assert_non_null(quoted);
+        const int n = (int)sb_json_quote(quoted, edit->description, size);
+        fprintf(to, "\"__metadata__\":{\"sbeam\":%.*s}", n, quoted);
+        free(quoted);
+    }
+    size_t end = 0;
+    for (size_t i = 0; i < edit->n_tensors; i++) {
+        const edited_tensor *const t = &edit->tensors[i];
+        const size_t begin = end;
+        end += count_bytes(t);
+        fprintf(to, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":%s,\"data_offsets\":[%zu,%zu]}",
+                i > 0 || edit->description != NULL ? "," : "", t->name, t->type, t->shape, begin,
+                end);
+    }
+    fputc('}', to);
+    assert_int_equal(fclose(to), 0);
+    *data_size = end;
+    return header;
 }
 
 uint8_t *model_edit_write(const model_edit *edit, size_t *size)
 {
-    json_t *const header = json_object();
-    if (edit->description != NULL) {
-        char *const text = json_dumps(edit->description, JSON_ENCODE_ANY);
-        json_object_set_new(header, "__metadata__", json_pack("{s:s}", "sbeam", text));
-        free(text);
-    }
-    const char *name;
-    json_t *entry;
-    size_t end = 0;
-    json_object_foreach(edit->tensors, name, entry)
-    {
-        const size_t begin = end;
-        end += count_bytes(entry);
-        json_object_set_new(header, name,
-                            json_pack("{s:O, s:O, s:[I,I]}", "dtype",
-                                      json_object_get(entry, "dtype"), "shape",
-                                      json_object_get(entry, "shape"), "data_offsets",
-                                      (json_int_t)begin, (json_int_t)end));
-    }
-    char *const text = json_dumps(header, JSON_COMPACT);
-    const size_t header_size = strlen(text);
-    uint8_t *const file = calloc(8 + header_size + end, 1);
+    size_t header_size = 0, data_size = 0;
+    char *const header = write_header(edit, &header_size, &data_size);
+    uint8_t *const file = calloc(8 + header_size + data_size, 1);
     assert_non_null(file);
     for (size_t i = 0; i < 8; i++)
         file[i] = (uint8_t)(header_size >> 8 * i);
-    memcpy(file + 8, text, header_size);
+    memcpy(file + 8, header, header_size);
     size_t at = 8 + header_size;
-    json_object_foreach(edit->tensors, name, entry)
-    {
-        fill(edit, entry, file + at, count_bytes(entry));
-        at += count_bytes(entry);
+    for (size_t i = 0; i < edit->n_tensors; i++) {
+        const edited_tensor *const t = &edit->tensors[i];
+        fill(edit, t, file + at, count_bytes(t));
+        at += count_bytes(t);
     }
-    free(text);
-    json_decref(header);
+    free(header);
     *size = at;
     return file;
 }

@@ -5,15 +5,15 @@
 #ifndef MODEL_EDIT_H
 #define MODEL_EDIT_H
 
-#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct model_edit {
     uint8_t *file;
     size_t data_begin;
-    json_t *tensors;     /* name: the entry of the header, with its changes */
-    json_t *description; /* NULL: none is written */
+    struct edited_tensor *tensors;
+    size_t n_tensors;
+    char *description; /* JSON; NULL: none is written */
 } model_edit;
 
 /* Reads a model file. Fails the test if it cannot be read. */

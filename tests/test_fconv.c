@@ -24,15 +24,15 @@ static const tensor *find_tensor(const void *file, const char *name)
     return safetensors_find(file, name);
 }
 
-static void read_layers(const json_t *list, fconv_layer_spec *layers, int32_t *n)
+static void read_layers(const json_value *list, fconv_layer_spec *layers, int32_t *n)
 {
-    *n = (int32_t)json_array_size(list);
+    *n = (int32_t)json_n_items(list);
     for (int32_t i = 0; i < *n; i++) {
-        const json_t *const layer = json_array_get(list, (size_t)i);
-        layers[i].width = (int32_t)json_integer_value(json_object_get(layer, "width"));
-        layers[i].kernel = (int32_t)json_integer_value(json_object_get(layer, "kernel"));
-        layers[i].residual = (int32_t)json_integer_value(json_object_get(layer, "residual"));
-        layers[i].attention = json_is_true(json_object_get(layer, "attention"));
+        const json_value *const layer = json_item(list, (size_t)i);
+        layers[i].width = (int32_t)json_integer(json_get(layer, "width"));
+        layers[i].kernel = (int32_t)json_integer(json_get(layer, "kernel"));
+        layers[i].residual = (int32_t)json_integer(json_get(layer, "residual"));
+        layers[i].attention = json_is_true(json_get(layer, "attention"));
     }
 }
 
@@ -46,12 +46,11 @@ static void open_network(network *net, const safetensors *file, gemm_way way)
     fconv_spec *const spec = calloc(1, sizeof *spec);
     assert_true(spec != NULL && text != NULL);
     assert_int_equal(json_doc_parse(&doc, "model", text, strlen(text), &err), SB_OK);
-    const json_t *const target = json_object_get(doc.root, "target");
-    spec->start = (int32_t)json_integer_value(json_object_get(target, "start"));
-    spec->position_offset =
-        (int32_t)json_integer_value(json_object_get(doc.root, "position_offset"));
-    read_layers(json_object_get(doc.root, "encoder"), spec->encoder, &spec->n_encoder);
-    read_layers(json_object_get(doc.root, "decoder"), spec->decoder, &spec->n_decoder);
+    const json_value *const target = json_get(doc.root, "target");
+    spec->start = (int32_t)json_integer(json_get(target, "start"));
+    spec->position_offset = (int32_t)json_integer(json_get(doc.root, "position_offset"));
+    read_layers(json_get(doc.root, "encoder"), spec->encoder, &spec->n_encoder);
+    read_layers(json_get(doc.root, "decoder"), spec->decoder, &spec->n_decoder);
     if (fconv_open(net, spec, &w, &err) != SB_OK)
         fail_msg("%s", err.message);
     json_doc_close(&doc);

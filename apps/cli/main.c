@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "common/cli.h"
+#include "common/last_resort.h"
 #include "common/output.h"
 #include "common/suggest.h"
 #include "common/utf.h"
@@ -117,6 +118,7 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    last_resort_install();
     const int exit_code = run(argc, argv);
     if (!output_finish() && exit_code == EXIT_FINE)
         return EXIT_FAILED;

@@ -3,12 +3,14 @@
 #include "common/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/model_path.h"
 #include "common/utf.h"
@@ -107,11 +109,11 @@ int cli_open_model(const char *command, const char *path, const char *marker, sb
 int cli_random_seed(const char *command, uint64_t *seed)
 {
     uint64_t bits;
-    FILE *const file = fopen("/dev/urandom", "rb");
-    const size_t n = file != NULL ? fread(&bits, sizeof bits, 1, file) : 0;
-    if (file != NULL)
-        fclose(file);
-    if (n != 1)
+    const int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC); /* stdio would allocate a buffer */
+    const ssize_t n = file >= 0 ? read(file, &bits, sizeof bits) : 0;
+    if (file >= 0)
+        close(file);
+    if (n != (ssize_t)sizeof bits)
         return cli_failure(command, "cannot read /dev/urandom; give a seed with --seed");
     *seed = bits >> 11;
     return EXIT_FINE;

@@ -64,10 +64,14 @@ void output_format(output *out, const char *format, ...)
     va_copy(again, args);
     char text[256]; /* enough, except for fields as wide as a wide terminal */
     const int n = vsnprintf(text, sizeof text, format, args);
+    if (n < 0) { /* printf has no memory for a wide field */
+        cli_failure(NULL, "cannot write a line: %s", strerror(errno));
+        exit(EXIT_FAILED);
+    }
     if (n >= (int)sizeof text) {
         vsnprintf(output_reserve(out, (size_t)n + 1), (size_t)n + 1, format, again);
         out->size += (size_t)n;
-    } else if (n > 0) {
+    } else {
         output_bytes(out, text, (size_t)n);
     }
     va_end(again);

@@ -14,21 +14,21 @@
 #include "model/automaton.h"
 #include "model/backend.h"
 
-static sb_status fail_at(const json_doc *doc, const json_t *container, sb_error *err,
+static sb_status fail_at(const json_doc *doc, const json_value *container, sb_error *err,
                          const char *what, const char *about)
 {
     const int shown = utf8_excerpt(about, strlen(about));
-    return status_fail(err, SB_ERR_FORMAT, "%s:%zu: %s '%.*s'", doc->name,
-                       json_doc_line(doc, container), what, shown, about);
+    return status_fail(err, SB_ERR_FORMAT, "%s:%zu: %s '%.*s'", doc->name, json_line(container),
+                       what, shown, about);
 }
 
 static sb_status read_vocab(const json_doc *doc, automaton *machine, sb_error *err)
 {
-    const json_t *const list = json_object_get(doc->root, "vocab");
+    const json_value *const list = json_get(doc->root, "vocab");
     if (!json_is_array(list))
         return fail_at(doc, doc->root, err, "expected a list of tokens in", "vocab");
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *const token = json_string_value(json_array_get(list, i));
+    for (size_t i = 0; i < json_n_items(list); i++) {
+        const char *const token = json_text(json_item(list, i));
         if (token == NULL)
             return fail_at(doc, list, err, "expected only strings in", "vocab");
         if (!utf8_is_token(token, strlen(token)))
@@ -42,7 +42,7 @@ static sb_status read_vocab(const json_doc *doc, automaton *machine, sb_error *e
         if (!is_new)
             return fail_at(doc, list, err, "vocab has a duplicate token", token);
     }
-    const char *const eos = json_string_value(json_object_get(doc->root, "eos"));
+    const char *const eos = json_text(json_get(doc->root, "eos"));
     if (eos == NULL)
         return fail_at(doc, doc->root, err, "expected a token of the vocab in", "eos");
     machine->eos = vocab_find(&machine->words, eos, strlen(eos));
@@ -53,17 +53,16 @@ static sb_status read_vocab(const json_doc *doc, automaton *machine, sb_error *e
 
 /* Adds the state whose tokens have the probabilities in `row`. `owner` names it in messages, and
  * `outer` is the object that should contain the row. */
-static sb_status read_row(const json_doc *doc, automaton *machine, const json_t *outer,
-                          const json_t *row, const char *owner, sb_error *err)
+static sb_status read_row(const json_doc *doc, automaton *machine, const json_value *outer,
+                          const json_value *row, const char *owner, sb_error *err)
 {
     const int32_t n = machine->words.n;
     if (!json_is_array(row))
         return fail_at(doc, outer, err, "expected a list of probabilities for", owner);
-    if (json_array_size(row) != (size_t)n)
-        return status_fail(err, SB_ERR_FORMAT,
-                           "%s:%zu: '%.*s': expected %d probabilities, found %zu", doc->name,
-                           json_doc_line(doc, row), utf8_excerpt(owner, strlen(owner)), owner,
-                           (int)n, json_array_size(row));
+    if (json_n_items(row) != (size_t)n)
+        return status_fail(
+            err, SB_ERR_FORMAT, "%s:%zu: '%.*s': expected %d probabilities, found %zu", doc->name,
+            json_line(row), utf8_excerpt(owner, strlen(owner)), owner, (int)n, json_n_items(row));
     int32_t state;
     size_t first;
     const sb_status status = automaton_add_state(machine, (size_t)n, &state, &first, err);
@@ -71,8 +70,8 @@ static sb_status read_row(const json_doc *doc, automaton *machine, const json_t 
         return status;
     long double sum = 0;
     for (int32_t t = 0; t < n; t++) {
-        const json_t *const value = json_array_get(row, (size_t)t);
-        const double p = json_number_value(value);
+        const json_value *const value = json_item(row, (size_t)t);
+        const double p = json_number(value);
         if (!json_is_number(value) || !(p >= 0))
             return fail_at(doc, row, err, "expected probabilities of at least 0 for", owner);
         sum += p;
@@ -83,17 +82,17 @@ static sb_status read_row(const json_doc *doc, automaton *machine, const json_t 
     if (!automaton_is_one(sum))
         return status_fail(err, SB_ERR_FORMAT,
                            "%s:%zu: '%.*s': the probabilities sum to %.9Lg, expected 1", doc->name,
-                           json_doc_line(doc, row), utf8_excerpt(owner, strlen(owner)), owner, sum);
+                           json_line(row), utf8_excerpt(owner, strlen(owner)), owner, sum);
     return SB_OK;
 }
 
 static sb_status read_next(const json_doc *doc, automaton *machine, sb_error *err)
 {
-    json_t *const next = json_object_get(doc->root, "next");
+    const json_value *const next = json_get(doc->root, "next");
     if (!json_is_object(next))
         return fail_at(doc, doc->root, err, "expected an object of rows in", "next");
-    for (void *i = json_object_iter(next); i != NULL; i = json_object_iter_next(next, i)) {
-        const char *const token = json_object_iter_key(i);
+    for (size_t i = 0; i < json_n_members(next); i++) {
+        const char *const token = json_key(next, i);
         const int32_t id = vocab_find(&machine->words, token, strlen(token));
         if (id < 0)
             return fail_at(doc, next, err, "next has a row for an unknown token,", token);
@@ -105,7 +104,7 @@ static sb_status read_next(const json_doc *doc, automaton *machine, sb_error *er
         const char *const token = vocab_text(&machine->words, t);
         if (t == machine->eos)
             continue;
-        const json_t *const row = json_object_get(next, token);
+        const json_value *const row = json_get(next, token);
         if (row == NULL)
             return fail_at(doc, next, err, "next lacks a row for", token);
         const sb_status status = read_row(doc, machine, next, row, token, err);
@@ -127,8 +126,7 @@ static sb_status open_chain(sb_model **model, const model_source *source, sb_err
         return status;
     status = read_vocab(doc, machine, err);
     if (status == SB_OK)
-        status =
-            read_row(doc, machine, doc->root, json_object_get(doc->root, "start"), "start", err);
+        status = read_row(doc, machine, doc->root, json_get(doc->root, "start"), "start", err);
     if (status == SB_OK)
         status = read_next(doc, machine, err);
     if (status == SB_OK)

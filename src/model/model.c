@@ -91,7 +91,7 @@ static sb_status open_json(sb_model **model, const model_source *file, sb_error 
     sb_status status = json_doc_read(&doc, file->reader, err);
     if (status != SB_OK)
         return status;
-    const char *const format = json_string_value(json_object_get(doc.root, "format"));
+    const char *const format = json_text(json_get(doc.root, "format"));
     model_source source = *file;
     source.doc = &doc;
     char expected[200] = "";
@@ -105,7 +105,7 @@ static sb_status open_json(sb_model **model, const model_source *file, sb_error 
         }
         append(expected, sizeof expected, " or ", known);
     }
-    const size_t line = json_doc_line(&doc, doc.root);
+    const size_t line = json_line(doc.root);
     if (format != NULL)
         status =
             status_fail(err, SB_ERR_FORMAT, "%s:%zu: expected \"format\": %s, found \"%.*s\"",

@@ -52,8 +52,8 @@ struct safetensors {
     const uint8_t *data; /* the whole file */
     size_t size;
     json_doc header;
-    json_t *metadata; /* in the header, or NULL */
-    entry *entries;   /* sorted by name */
+    const json_value *metadata; /* in the header, or NULL */
+    entry *entries;             /* sorted by name */
     size_t n_entries;
 };
 
@@ -91,19 +91,19 @@ static sb_status fail_tensor(const safetensors *f, const char *name, sb_error *e
 }
 
 /* Reads a whole number of at least 0. */
-static bool read_count(const json_t *value, size_t *count)
+static bool read_count(const json_value *value, size_t *count)
 {
-    const json_int_t number = json_integer_value(value);
+    const int64_t number = json_integer(value);
     const size_t n = (size_t)number;
-    if (!json_is_integer(value) || number < 0 || (json_int_t)n != number)
+    if (!json_is_integer(value) || number < 0 || (int64_t)n != number)
         return false;
     *count = n;
     return true;
 }
 
-static sb_status read_type(const safetensors *f, entry *e, const json_t *dtype, sb_error *err)
+static sb_status read_type(const safetensors *f, entry *e, const json_value *dtype, sb_error *err)
 {
-    const char *const name = json_string_value(dtype);
+    const char *const name = json_text(dtype);
     if (name == NULL)
         return fail_tensor(f, e->name, err, "lacks a type: expected a string in \"dtype\"");
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
@@ -117,12 +117,12 @@ static sb_status read_type(const safetensors *f, entry *e, const json_t *dtype, 
 }
 
 /* Reads the shape and computes its number of elements. */
-static sb_status read_shape(const safetensors *f, entry *e, const json_t *shape, sb_error *err)
+static sb_status read_shape(const safetensors *f, entry *e, const json_value *shape, sb_error *err)
 {
     tensor *const t = &e->value;
     if (!json_is_array(shape))
         return fail_tensor(f, e->name, err, "lacks a shape: expected a list in \"shape\"");
-    const size_t n_dims = json_array_size(shape);
+    const size_t n_dims = json_n_items(shape);
     if (n_dims > TENSOR_MAX_DIMS)
         return fail_tensor(f, e->name, err, "has %zu dimensions; expected at most %d", n_dims,
                            TENSOR_MAX_DIMS);
@@ -131,7 +131,7 @@ static sb_status read_shape(const safetensors *f, entry *e, const json_t *shape,
     t->n = 1;
     for (size_t i = 0; i < n_dims; i++) {
         size_t *const dim = &t->shape[i];
-        if (!read_count(json_array_get(shape, i), dim))
+        if (!read_count(json_item(shape, i), dim))
             return fail_tensor(f, e->name, err,
                                "has an invalid shape; expected whole numbers of at least 0");
         if (*dim > 0 && product > SIZE_MAX / *dim)
@@ -144,13 +144,13 @@ static sb_status read_shape(const safetensors *f, entry *e, const json_t *shape,
     return SB_OK;
 }
 
-static sb_status read_place(const safetensors *f, entry *e, const json_t *offsets,
+static sb_status read_place(const safetensors *f, entry *e, const json_value *offsets,
                             size_t data_begin, sb_error *err)
 {
     const size_t data_size = f->size - data_begin;
     const size_t expected = e->value.n * tensor_element_size(e->value.type);
-    if (json_array_size(offsets) != 2 || !read_count(json_array_get(offsets, 0), &e->begin) ||
-        !read_count(json_array_get(offsets, 1), &e->end))
+    if (json_n_items(offsets) != 2 || !read_count(json_item(offsets, 0), &e->begin) ||
+        !read_count(json_item(offsets, 1), &e->end))
         return fail_tensor(
             f, e->name, err,
             "lacks its offsets: expected [begin, end], two whole numbers of at least 0, "
@@ -169,36 +169,35 @@ static sb_status read_place(const safetensors *f, entry *e, const json_t *offset
     return SB_OK;
 }
 
-static sb_status read_entry(const safetensors *f, entry *e, json_t *value, size_t data_begin,
-                            sb_error *err)
+static sb_status read_entry(const safetensors *f, entry *e, const json_value *value,
+                            size_t data_begin, sb_error *err)
 {
     if (!json_is_object(value))
         return fail_tensor(f, e->name, err,
                            "is not an object; expected \"dtype\", \"shape\" and \"data_offsets\"");
-    for (void *at = json_object_iter(value); at != NULL; at = json_object_iter_next(value, at)) {
-        const char *const key = json_object_iter_key(at);
+    for (size_t i = 0; i < json_n_members(value); i++) {
+        const char *const key = json_key(value, i);
         if (strcmp(key, "dtype") != 0 && strcmp(key, "shape") != 0 &&
             strcmp(key, "data_offsets") != 0)
             return fail_tensor(f, e->name, err, "has an unknown entry \"%.*s\"",
                                utf8_excerpt(key, strlen(key)), key);
     }
-    sb_status status = read_type(f, e, json_object_get(value, "dtype"), err);
+    sb_status status = read_type(f, e, json_get(value, "dtype"), err);
     if (status == SB_OK)
-        status = read_shape(f, e, json_object_get(value, "shape"), err);
+        status = read_shape(f, e, json_get(value, "shape"), err);
     if (status == SB_OK)
-        status = read_place(f, e, json_object_get(value, "data_offsets"), data_begin, err);
+        status = read_place(f, e, json_get(value, "data_offsets"), data_begin, err);
     return status;
 }
 
-static sb_status read_metadata(safetensors *f, json_t *metadata, sb_error *err)
+static sb_status read_metadata(safetensors *f, const json_value *metadata, sb_error *err)
 {
     if (!json_is_object(metadata))
         return status_fail(err, SB_ERR_FORMAT, "%s: expected an object of strings in \"%s\"",
                            f->name, metadata_key);
-    for (void *at = json_object_iter(metadata); at != NULL;
-         at = json_object_iter_next(metadata, at)) {
-        const char *const key = json_object_iter_key(at);
-        if (!json_is_string(json_object_iter_value(at)))
+    for (size_t i = 0; i < json_n_members(metadata); i++) {
+        const char *const key = json_key(metadata, i);
+        if (!json_is_string(json_member(metadata, i)))
             return status_fail(err, SB_ERR_FORMAT,
                                "%s: expected a string in the entry \"%.*s\" of \"%s\"", f->name,
                                utf8_excerpt(key, strlen(key)), key, metadata_key);
@@ -209,15 +208,14 @@ static sb_status read_metadata(safetensors *f, json_t *metadata, sb_error *err)
 
 static sb_status read_entries(safetensors *f, size_t data_begin, sb_error *err)
 {
-    json_t *const root = f->header.root;
-    f->entries = alloc_zeroed(json_object_size(root), sizeof *f->entries);
+    const json_value *const root = f->header.root;
+    f->entries = alloc_zeroed(json_n_members(root), sizeof *f->entries);
     if (f->entries == NULL)
         return status_no_memory(err);
     sb_status status = SB_OK;
-    for (void *at = json_object_iter(root); status == SB_OK && at != NULL;
-         at = json_object_iter_next(root, at)) {
-        const char *const key = json_object_iter_key(at);
-        json_t *const value = json_object_iter_value(at);
+    for (size_t i = 0; status == SB_OK && i < json_n_members(root); i++) {
+        const char *const key = json_key(root, i);
+        const json_value *const value = json_member(root, i);
         if (strcmp(key, metadata_key) == 0) {
             status = read_metadata(f, value, err);
         } else {
@@ -384,7 +382,7 @@ size_t safetensors_count(const safetensors *file)
 
 const char *safetensors_metadata(const safetensors *file, const char *key)
 {
-    return json_string_value(json_object_get(file->metadata, key));
+    return json_text(json_get(file->metadata, key));
 }
 
 const tensor *safetensors_find(const safetensors *file, const char *name)

@@ -219,9 +219,9 @@ static void describe(const void *self, sb_describe_fn say, void *user)
     char number[32];
     snprintf(number, sizeof number, "%zu", count_weights(m));
     static const char *const known[] = {"name", "languages", "licence", "attribution", "origin"};
-    const json_t *const about = json_object_get(m->description.root, "about");
+    const json_value *const about = json_get(m->description.root, "about");
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const char *const value = json_string_value(json_object_get(about, known[i]));
+        const char *const value = json_text(json_get(about, known[i]));
         if (value != NULL)
             say(user, known[i], value);
     }

@@ -22,7 +22,7 @@ enum { VERSION = 1 };
 /* An object of the description and its name in messages, "" for the whole description. */
 typedef struct part {
     const json_doc *doc;
-    const json_t *object;
+    const json_value *object;
     const char *name;
 } part;
 
@@ -37,12 +37,12 @@ static sb_status fail(const json_doc *doc, sb_error *err, const char *what, cons
 static sb_status read_whole(const part *of, const char *key, int32_t min, int32_t max,
                             int32_t missing, int32_t *value, sb_error *err)
 {
-    const json_t *const entry = json_object_get(of->object, key);
+    const json_value *const entry = json_get(of->object, key);
     if (entry == NULL && missing >= min - 1) {
         *value = missing;
         return SB_OK;
     }
-    const json_int_t number = json_integer_value(entry);
+    const int64_t number = json_integer(entry);
     if (!json_is_integer(entry) || number < min || number > max)
         return status_fail(err, SB_ERR_FORMAT,
                            "%s: expected a whole number from %d to %d in \"%s%s%s\"", of->doc->name,
@@ -65,7 +65,7 @@ static sb_status read_layer(const part *layer, int32_t i, bool is_decoder, fconv
         status = read_whole(layer, "residual", 0, i + 1, 1, &to->residual, err);
     if (status != SB_OK)
         return status;
-    const json_t *const attention = json_object_get(layer->object, "attention");
+    const json_value *const attention = json_get(layer->object, "attention");
     if (attention != NULL && !json_is_boolean(attention))
         return status_fail(err, SB_ERR_FORMAT, "%s: expected true or false in \"%s.attention\"",
                            layer->doc->name, layer->name);
@@ -80,15 +80,15 @@ static sb_status read_layer(const part *layer, int32_t i, bool is_decoder, fconv
 static sb_status read_layers(const json_doc *doc, const char *key, bool is_decoder,
                              fconv_layer_spec *layers, int32_t *n_layers, sb_error *err)
 {
-    const json_t *const list = json_object_get(doc->root, key);
-    const size_t n = json_array_size(list);
+    const json_value *const list = json_get(doc->root, key);
+    const size_t n = json_n_items(list);
     if (n < 1 || n > FCONV_MAX_LAYERS)
         return status_fail(err, SB_ERR_FORMAT, "%s: expected a list of 1 to %d layers in \"%s\"",
                            doc->name, FCONV_MAX_LAYERS, key);
     for (size_t i = 0; i < n; i++) {
         char name[32];
         snprintf(name, sizeof name, "%s[%zu]", key, i);
-        const part layer = {doc, json_array_get(list, i), name};
+        const part layer = {doc, json_item(list, i), name};
         if (!json_is_object(layer.object))
             return fail(doc, err, "expected a layer, as an object, in", name);
         const sb_status status = read_layer(&layer, (int32_t)i, is_decoder, &layers[i], err);
@@ -209,10 +209,10 @@ static int32_t count_tokens(const seq2seq *m, const char *name)
 
 static sb_status read_unused(seq2seq *m, const part *target, int32_t last, sb_error *err)
 {
-    const json_t *const list = json_object_get(target->object, "unused");
+    const json_value *const list = json_get(target->object, "unused");
     if (list == NULL)
         return SB_OK;
-    const size_t n = json_array_size(list);
+    const size_t n = json_n_items(list);
     if (!json_is_array(list) || n > (size_t)last)
         return status_fail(err, SB_ERR_FORMAT,
                            "%s: expected a list of at most %d token ids in \"target.unused\"",
@@ -221,8 +221,8 @@ static sb_status read_unused(seq2seq *m, const part *target, int32_t last, sb_er
     if (m->unused == NULL)
         return status_no_memory(err);
     for (size_t i = 0; i < n; i++) {
-        const json_t *const id = json_array_get(list, i);
-        const json_int_t value = json_integer_value(id);
+        const json_value *const id = json_item(list, i);
+        const int64_t value = json_integer(id);
         if (!json_is_integer(id) || value < 0 || value > last)
             return status_fail(err, SB_ERR_FORMAT,
                                "%s: expected token ids from 0 to %d in \"target.unused\"",
@@ -239,8 +239,8 @@ static sb_status read_unused(seq2seq *m, const part *target, int32_t last, sb_er
 static sb_status read_special_tokens(seq2seq *m, sb_error *err)
 {
     const json_doc *const doc = &m->description;
-    const part source = {doc, json_object_get(doc->root, "source"), "source"};
-    const part target = {doc, json_object_get(doc->root, "target"), "target"};
+    const part source = {doc, json_get(doc->root, "source"), "source"};
+    const part target = {doc, json_get(doc->root, "target"), "target"};
     const int32_t last_source = count_tokens(m, "encoder.tokens") - 1;
     const int32_t last = count_tokens(m, "decoder.tokens") - 1;
     int32_t unknown; /* of the target; only checked, because a row gives it like any other token */
@@ -322,7 +322,7 @@ static sb_status check_used(const reading *r, sb_error *err)
 static sb_status open_network(seq2seq *m, sb_error *err)
 {
     const json_doc *const doc = &m->description;
-    const char *const wanted = json_string_value(json_object_get(doc->root, "architecture"));
+    const char *const wanted = json_text(json_get(doc->root, "architecture"));
     if (wanted == NULL)
         return fail(doc, err, "expected a name in", "architecture");
     size_t a = 0;

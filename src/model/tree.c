@@ -3,7 +3,7 @@
  *     {"format":"sbeam-tree","tree":{"A":[0.6,{"B":[0.5,null],"C":[0.5,null]}],"D":[0.4,null]}}
  *
  * Each child is token: [probability, subtree]; null is a leaf. Tokens are numbered in the order of
- * their first appearance. jansson's limit of 2,048 levels bounds the depth of the recursion; each
+ * their first appearance. The limit of 2,048 levels of JSON bounds the depth of the recursion; each
  * level of the tree takes two of them. */
 #include <math.h>
 #include <stdio.h>
@@ -55,28 +55,28 @@ static void write_path(const place *node, char *text, size_t size)
     memmove(text, p, (size_t)(end - p) + 1);
 }
 
-static sb_status fail_at(const reading *r, const json_t *children, const place *node,
+static sb_status fail_at(const reading *r, const json_value *children, const place *node,
                          const char *what)
 {
     char path[160];
     write_path(node, path, sizeof path);
-    return status_fail(r->err, SB_ERR_FORMAT, "%s:%zu: %s: %s", r->doc->name,
-                       json_doc_line(r->doc, children), path, what);
+    return status_fail(r->err, SB_ERR_FORMAT, "%s:%zu: %s: %s", r->doc->name, json_line(children),
+                       path, what);
 }
 
 /* Reads one child, token: [probability, subtree], into an edge and adds its probability to *sum. */
-static sb_status read_child(const reading *r, const json_t *children, const place *child,
-                            json_t *value, automaton_edge *edge, long double *sum)
+static sb_status read_child(const reading *r, const json_value *children, const place *child,
+                            const json_value *value, automaton_edge *edge, long double *sum)
 {
     if (!utf8_is_token(child->token, strlen(child->token)))
         return fail_at(r, children, child,
                        "expected a token that is not empty and has no white space");
-    const json_t *const probability = json_array_get(value, 0);
-    const json_t *const subtree = json_array_get(value, 1);
-    if (json_array_size(value) != 2 || !json_is_number(probability) ||
+    const json_value *const probability = json_item(value, 0);
+    const json_value *const subtree = json_item(value, 1);
+    if (json_n_items(value) != 2 || !json_is_number(probability) ||
         !(json_is_null(subtree) || json_is_object(subtree)))
         return fail_at(r, children, child, "expected [probability, subtree or null]");
-    const double p = json_number_value(probability);
+    const double p = json_number(probability);
     if (!(p >= 0))
         return fail_at(r, children, child, "expected a probability of at least 0");
     *sum += p;
@@ -88,19 +88,20 @@ static sb_status read_child(const reading *r, const json_t *children, const plac
     return status == SB_OK ? SB_OK : status_no_memory(r->err);
 }
 
-static sb_status read_node(const reading *r, json_t *children, const place *node, int32_t *state)
+static sb_status read_node(const reading *r, const json_value *children, const place *node,
+                           int32_t *state)
 {
     automaton *const m = r->machine;
-    if (json_object_size(children) == 0)
+    const size_t n = json_n_members(children);
+    if (n == 0)
         return fail_at(r, children, node, "expected at least one child; a leaf is null");
     size_t first;
-    sb_status status = automaton_add_state(m, json_object_size(children), state, &first, r->err);
+    sb_status status = automaton_add_state(m, n, state, &first, r->err);
     long double sum = 0;
-    size_t at = first;
-    for (void *i = json_object_iter(children); status == SB_OK && i != NULL;
-         i = json_object_iter_next(children, i)) {
-        const place child = {node, json_object_iter_key(i), node->depth + 1};
-        status = read_child(r, children, &child, json_object_iter_value(i), &m->edges[at++], &sum);
+    for (size_t i = 0; status == SB_OK && i < n; i++) {
+        const place child = {node, json_key(children, i), node->depth + 1};
+        status =
+            read_child(r, children, &child, json_member(children, i), &m->edges[first + i], &sum);
     }
     if (status != SB_OK)
         return status;
@@ -111,17 +112,15 @@ static sb_status read_node(const reading *r, json_t *children, const place *node
     }
     if (m->depth < node->depth + 1)
         m->depth = node->depth + 1;
-    at = first;
-    for (void *i = json_object_iter(children); status == SB_OK && i != NULL;
-         i = json_object_iter_next(children, i), at++) {
-        const place child = {node, json_object_iter_key(i), node->depth + 1};
-        json_t *const subtree = json_array_get(json_object_iter_value(i), 1);
+    for (size_t i = 0; status == SB_OK && i < n; i++) {
+        const place child = {node, json_key(children, i), node->depth + 1};
+        const json_value *const subtree = json_item(json_member(children, i), 1);
         int32_t next = AUTOMATON_LEAF;
         if (json_is_object(subtree))
             status = read_node(r, subtree, &child, &next);
         else
             m->n_leaves++;
-        m->edges[at].next = next;
+        m->edges[first + i].next = next;
     }
     return status;
 }
@@ -133,10 +132,10 @@ static sb_status open_tree(sb_model **model, const model_source *source, sb_erro
     sb_status status = json_doc_check_keys(doc, keys, err);
     if (status != SB_OK)
         return status;
-    json_t *const root = json_object_get(doc->root, "tree");
+    const json_value *const root = json_get(doc->root, "tree");
     if (!json_is_object(root))
         return status_fail(err, SB_ERR_FORMAT, "%s:%zu: expected an entry \"tree\" with an object",
-                           doc->name, json_doc_line(doc, doc->root));
+                           doc->name, json_line(doc->root));
     reading r = {.doc = doc, .err = err};
     status = automaton_open(&r.machine, tree_backend.kind, err);
     if (status != SB_OK)

@@ -1,5 +1,5 @@
 /* Parses JSONL inputs. Unknown keys are refused, because a misspelt "stream" would silently change
- * the noise of a draw. jansson checks the JSON and its UTF-8; this file checks the keys. */
+ * the noise of a draw. text/json.h checks the JSON and its UTF-8; this file checks the keys. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -7,37 +7,37 @@
 #include "sbeam/record.h"
 #include "text/json.h"
 
-static sb_status copy_string(const json_t *value, const char *key, char **text, size_t *size,
+static sb_status copy_string(const json_value *value, const char *key, char **text, size_t *size,
                              sb_error *err)
 {
     if (!json_is_string(value))
         return status_fail(err, SB_ERR_INPUT, "\"%s\" is not a string", key);
-    *size = json_string_length(value);
-    *text = alloc_text(json_string_value(value), *size);
+    *size = json_text_size(value);
+    *text = alloc_text(json_text(value), *size);
     return *text != NULL ? SB_OK : status_no_memory(err);
 }
 
-static sb_status copy_stream(const json_t *value, sb_input_record *record, sb_error *err)
+static sb_status copy_stream(const json_value *value, sb_input_record *record, sb_error *err)
 {
-    if (!json_is_integer(value) || json_integer_value(value) < 0)
+    if (!json_is_integer(value) || json_integer(value) < 0)
         return status_fail(err, SB_ERR_INPUT,
                            "\"stream\" is not a whole number from 0 to 2^63 - 1");
-    record->stream = (uint64_t)json_integer_value(value);
+    record->stream = (uint64_t)json_integer(value);
     record->has_stream = true;
     return SB_OK;
 }
 
-static sb_status copy_tokens(const json_t *value, sb_input_record *record, sb_error *err)
+static sb_status copy_tokens(const json_value *value, sb_input_record *record, sb_error *err)
 {
-    const size_t n = json_array_size(value);
+    const size_t n = json_n_items(value);
     if (!json_is_array(value) || n > INT32_MAX)
         return status_fail(err, SB_ERR_INPUT, "\"tokens\" is not an array of token ids");
     record->tokens = alloc_array(n, sizeof *record->tokens);
     if (record->tokens == NULL)
         return status_no_memory(err);
     for (size_t i = 0; i < n; i++) {
-        const json_t *const item = json_array_get(value, i);
-        const json_int_t id = json_integer_value(item);
+        const json_value *const item = json_item(value, i);
+        const int64_t id = json_integer(item);
         if (!json_is_integer(item) || id < 0 || id > INT32_MAX)
             return status_fail(err, SB_ERR_INPUT,
                                "\"tokens\" holds a value that is not a token id");
@@ -47,7 +47,7 @@ static sb_status copy_tokens(const json_t *value, sb_input_record *record, sb_er
     return SB_OK;
 }
 
-static sb_status copy_value(const char *key, const json_t *value, bool scored,
+static sb_status copy_value(const char *key, const json_value *value, bool scored,
                             sb_input_record *record, sb_error *err)
 {
     if (strcmp(key, "input") == 0)
@@ -63,15 +63,14 @@ static sb_status copy_value(const char *key, const json_t *value, bool scored,
 }
 
 /* Copies the values of all keys, and checks that the required ones are there. */
-static sb_status copy_values(json_t *root, bool scored, sb_input_record *record, sb_error *err)
+static sb_status copy_values(const json_value *root, bool scored, sb_input_record *record,
+                             sb_error *err)
 {
     if (!json_is_object(root))
         return status_fail(err, SB_ERR_INPUT, "expected an object such as {\"input\":\"..\"}");
-    const char *key;
-    json_t *value;
-    json_object_foreach(root, key, value)
-    {
-        const sb_status status = copy_value(key, value, scored, record, err);
+    for (size_t i = 0; i < json_n_members(root); i++) {
+        const sb_status status =
+            copy_value(json_key(root, i), json_member(root, i), scored, record, err);
         if (status != SB_OK)
             return status;
     }
@@ -88,11 +87,11 @@ sb_status sb_input_record_read(sb_input_record *record, const char *line, size_t
     if (record == NULL || line == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "sb_input_record_read: record or line is NULL");
     *record = (sb_input_record){0};
-    json_t *root = NULL;
+    json_value *root = NULL;
     sb_status status = json_line_parse(&root, line, size, "", err);
     if (status == SB_OK)
         status = copy_values(root, scored, record, err);
-    json_decref(root);
+    json_close(root);
     if (status != SB_OK)
         sb_input_record_close(record);
     return status;

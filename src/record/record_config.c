@@ -15,18 +15,18 @@ static const char *const flags[] = {"no_kappa", "pretokenized", "special"};
 static const char *const lists[] = {"ban", "stop"};
 
 /* Writes the setting `key` as sb_config_set takes it, or "" if the record does not have it. */
-static void get_setting(const json_t *root, const char *key, char text[SETTING_SIZE])
+static void get_setting(const json_value *root, const char *key, char text[SETTING_SIZE])
 {
-    const json_t *const value = json_object_get(root, key);
+    const json_value *const value = json_get(root, key);
     char number[SB_NUMBER_SIZE];
     const char *found = "";
     if (json_is_string(value)) {
-        found = json_string_value(value);
+        found = json_text(value);
     } else if (json_is_integer(value)) {
-        snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
+        snprintf(number, sizeof number, "%lld", (long long)json_integer(value));
         found = number;
     } else if (json_is_number(value)) {
-        sb_number_format(number, json_real_value(value));
+        sb_number_format(number, json_number(value));
         found = number;
     } else if (value != NULL) {
         found = json_is_true(value) ? "true" : "false";
@@ -44,7 +44,7 @@ static void put_item(json_buffer *to, const char *key, const char *value)
     json_buffer_text(to, value);
 }
 
-static sb_status put_options(json_buffer *to, const json_t *root, sb_error *err)
+static sb_status put_options(json_buffer *to, const json_value *root, sb_error *err)
 {
     const sb_option *option;
     for (size_t i = 0; (option = sb_config_option(i)) != NULL; i++) {
@@ -52,7 +52,7 @@ static sb_status put_options(json_buffer *to, const json_t *root, sb_error *err)
         if (!sb_record_has_setting(option))
             continue;
         record_settings_key(option->name, key);
-        const json_t *const found = json_object_get(root, key);
+        const json_value *const found = json_get(root, key);
         if (found == NULL)
             continue;
         if (!json_is_string(found) && !json_is_number(found) && !json_is_boolean(found))
@@ -63,10 +63,10 @@ static sb_status put_options(json_buffer *to, const json_t *root, sb_error *err)
     return SB_OK;
 }
 
-static sb_status put_flags(json_buffer *to, const json_t *root, sb_error *err)
+static sb_status put_flags(json_buffer *to, const json_value *root, sb_error *err)
 {
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-        const json_t *const value = json_object_get(root, flags[i]);
+        const json_value *const value = json_get(root, flags[i]);
         if (value != NULL && !json_is_boolean(value))
             return status_fail(err, SB_ERR_INPUT, "\"%s\" is neither true nor false", flags[i]);
         if (json_is_true(value))
@@ -76,40 +76,40 @@ static sb_status put_flags(json_buffer *to, const json_t *root, sb_error *err)
 }
 
 /* Returns whether the value is a string without a zero byte. */
-static bool is_plain_string(const json_t *value)
+static bool is_plain_string(const json_value *value)
 {
-    return json_is_string(value) && strlen(json_string_value(value)) == json_string_length(value);
+    return json_is_string(value) && strlen(json_text(value)) == json_text_size(value);
 }
 
 /* Checks the lists: if an item were skipped by mistake, the distribution would be another one. A
  * token without text is banned by its id. */
-static sb_status put_lists(json_buffer *to, const json_t *root, sb_error *err)
+static sb_status put_lists(json_buffer *to, const json_value *root, sb_error *err)
 {
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
-        const json_t *const array = json_object_get(root, lists[l]);
+        const json_value *const array = json_get(root, lists[l]);
         if (array != NULL && !json_is_array(array))
             return status_fail(err, SB_ERR_INPUT, "\"%s\" is not an array", lists[l]);
-        for (size_t i = 0; i < json_array_size(array); i++) {
-            const json_t *const item = json_array_get(array, i);
+        for (size_t i = 0; i < json_n_items(array); i++) {
+            const json_value *const item = json_item(array, i);
             char id[32];
             if (!is_plain_string(item) && !(l == 0 && json_is_integer(item)))
                 return status_fail(err, SB_ERR_INPUT, "\"%s\" is not an array of strings",
                                    lists[l]);
-            snprintf(id, sizeof id, "%lld", (long long)json_integer_value(item));
-            put_item(to, lists[l], json_is_string(item) ? json_string_value(item) : id);
+            snprintf(id, sizeof id, "%lld", (long long)json_integer(item));
+            put_item(to, lists[l], json_is_string(item) ? json_text(item) : id);
         }
     }
     return SB_OK;
 }
 
-static sb_status put_marker(json_buffer *to, const json_t *root, sb_error *err)
+static sb_status put_marker(json_buffer *to, const json_value *root, sb_error *err)
 {
-    const json_t *const marker = json_object_get(root, "bpe_marker");
+    const json_value *const marker = json_get(root, "bpe_marker");
     if (marker == NULL)
         return SB_OK;
     if (!is_plain_string(marker))
         return status_fail(err, SB_ERR_INPUT, "\"bpe_marker\" is not a string");
-    put_item(to, "bpe_marker", json_string_value(marker));
+    put_item(to, "bpe_marker", json_text(marker));
     return SB_OK;
 }
 
@@ -140,17 +140,17 @@ sb_status record_settings_read(sb_record *record, sb_error *err)
 static sb_status get_bans(sb_record *record, const sb_model *model, sb_config *config,
                           sb_error *err)
 {
-    const json_t *const array = json_object_get(record->document, "ban");
-    const size_t n = json_array_size(array);
+    const json_value *const array = json_get(record->document, "ban");
+    const size_t n = json_n_items(array);
     alloc_free(record->ban);
     record->ban = alloc_array(n, sizeof *record->ban);
     if (record->ban == NULL)
         return status_no_memory(err);
     for (size_t i = 0; i < n; i++) {
-        const json_t *const item = json_array_get(array, i);
-        const char *const text = json_string_value(item);
-        const json_int_t id = text != NULL ? sb_model_find_token(model, text, strlen(text))
-                                           : json_integer_value(item);
+        const json_value *const item = json_item(array, i);
+        const char *const text = json_text(item);
+        const int64_t id =
+            text != NULL ? sb_model_find_token(model, text, strlen(text)) : json_integer(item);
         if (id < 0 || id >= sb_model_get_info(model)->vocab_size)
             return status_fail(err, SB_ERR_INPUT, "\"ban\": the model has no token '%.100s'",
                                text != NULL ? text : "of this id");
@@ -163,14 +163,14 @@ static sb_status get_bans(sb_record *record, const sb_model *model, sb_config *c
 
 static sb_status get_stops(sb_record *record, sb_config *config, sb_error *err)
 {
-    const json_t *const array = json_object_get(record->document, "stop");
-    const size_t n = json_array_size(array);
+    const json_value *const array = json_get(record->document, "stop");
+    const size_t n = json_n_items(array);
     alloc_free(record->stop);
     record->stop = alloc_array(n, sizeof *record->stop);
     if (record->stop == NULL)
         return status_no_memory(err);
     for (size_t i = 0; i < n; i++)
-        record->stop[i] = json_string_value(json_array_get(array, i));
+        record->stop[i] = json_text(json_item(array, i));
     config->stop = record->stop;
     config->n_stop = n;
     return SB_OK;
@@ -188,12 +188,12 @@ sb_status sb_record_get_config(sb_record *record, const sb_model *model, sb_conf
     made.k = record->k;
     made.temperature = record->temperature;
     made.seed = record->seed;
-    made.kappa = !json_is_true(json_object_get(record->document, "no_kappa"));
+    made.kappa = !json_is_true(json_get(record->document, "no_kappa"));
     const sb_option *option;
     for (size_t i = 0; (option = sb_config_option(i)) != NULL; i++) {
         char key[SETTING_SIZE], value[SETTING_SIZE];
         record_settings_key(option->name, key);
-        if (!sb_record_has_setting(option) || json_object_get(record->document, key) == NULL)
+        if (!sb_record_has_setting(option) || json_get(record->document, key) == NULL)
             continue;
         get_setting(record->document, key, value);
         sb_error problem;
@@ -223,13 +223,12 @@ sb_status sb_record_set_model(const sb_record *record, sb_model *model, sb_error
                            record->model, id);
     if (record->version == NULL)
         return SB_OK; /* older versions did not record how the model read text */
-    const json_t *const root = record->document;
-    const bool pretokenized = json_is_true(json_object_get(root, "pretokenized"));
+    const json_value *const root = record->document;
+    const bool pretokenized = json_is_true(json_get(root, "pretokenized"));
     sb_status status = sb_model_set_pretokenized(model, pretokenized, err);
     if (status == SB_OK)
-        status = sb_model_set_special(model, json_is_true(json_object_get(root, "special")), err);
+        status = sb_model_set_special(model, json_is_true(json_get(root, "special")), err);
     if (status == SB_OK)
-        status =
-            sb_model_set_marker(model, json_string_value(json_object_get(root, "bpe_marker")), err);
+        status = sb_model_set_marker(model, json_text(json_get(root, "bpe_marker")), err);
     return status;
 }

@@ -1,6 +1,7 @@
 /* Reads records. It requires the keys that estimates need, because estimates from a draw that was
  * cut or edited by hand would be wrong but look right; record_check.c then compares them with each
- * other. jansson checks the JSON; it refuses NaN and numbers that are too large for a double. */
+ * other. text/json.h checks the JSON; it refuses NaN and numbers that are too large for a double.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -11,51 +12,52 @@
 #include "sbeam/record.h"
 #include "text/json.h"
 
-static const json_t *find(const json_t *object, const char *key, sb_error *err)
+static const json_value *find(const json_value *object, const char *key, sb_error *err)
 {
-    const json_t *const value = json_object_get(object, key);
+    const json_value *const value = json_get(object, key);
     if (value == NULL)
         status_fail(err, SB_ERR_INPUT, "\"%s\" is missing", key);
     return value;
 }
 
-static sb_status get_whole(const json_t *object, const char *key, uint64_t min, uint64_t max,
+static sb_status get_whole(const json_value *object, const char *key, uint64_t min, uint64_t max,
                            uint64_t *n, sb_error *err)
 {
-    const json_t *const value = find(object, key, err);
+    const json_value *const value = find(object, key, err);
     if (value == NULL)
         return SB_ERR_INPUT;
-    const json_int_t number = json_integer_value(value);
-    if (!json_is_integer(value) || number < 0 || (uint64_t)number < min || (uint64_t)number > max)
+    uint64_t number;
+    if (!json_get_whole(value, &number) || number < min || number > max)
         return status_fail(err, SB_ERR_INPUT, "\"%s\" is not a whole number from %llu to %llu", key,
                            (unsigned long long)min, (unsigned long long)max);
-    *n = (uint64_t)number;
+    *n = number;
     return SB_OK;
 }
 
-static sb_status get_number(const json_t *object, const char *key, double *x, sb_error *err)
+static sb_status get_number(const json_value *object, const char *key, double *x, sb_error *err)
 {
-    const json_t *const value = find(object, key, err);
+    const json_value *const value = find(object, key, err);
     if (value == NULL)
         return SB_ERR_INPUT;
     if (!json_is_number(value))
         return status_fail(err, SB_ERR_INPUT, "\"%s\" is not a number", key);
-    *x = json_number_value(value);
+    *x = json_number(value);
     return SB_OK;
 }
 
 /* Reads a number; *x is NaN if the key is absent or null. */
-static sb_status get_number_or_null(const json_t *object, const char *key, double *x, sb_error *err)
+static sb_status get_number_or_null(const json_value *object, const char *key, double *x,
+                                    sb_error *err)
 {
-    const json_t *const value = json_object_get(object, key);
+    const json_value *const value = json_get(object, key);
     *x = NAN;
     return value == NULL || json_is_null(value) ? SB_OK : get_number(object, key, x, err);
 }
 
 /* Reads a flag; *flag is unchanged if the key is absent. */
-static sb_status get_flag(const json_t *object, const char *key, bool *flag, sb_error *err)
+static sb_status get_flag(const json_value *object, const char *key, bool *flag, sb_error *err)
 {
-    const json_t *const value = json_object_get(object, key);
+    const json_value *const value = json_get(object, key);
     if (value == NULL)
         return SB_OK;
     if (!json_is_boolean(value))
@@ -64,24 +66,24 @@ static sb_status get_flag(const json_t *object, const char *key, bool *flag, sb_
     return SB_OK;
 }
 
-static sb_status get_text(const json_t *object, const char *key, const char **text, size_t *size,
-                          sb_error *err)
+static sb_status get_text(const json_value *object, const char *key, const char **text,
+                          size_t *size, sb_error *err)
 {
-    const json_t *const value = find(object, key, err);
+    const json_value *const value = find(object, key, err);
     if (value == NULL)
         return SB_ERR_INPUT;
     if (!json_is_string(value))
         return status_fail(err, SB_ERR_INPUT, "\"%s\" is not a string", key);
-    *text = json_string_value(value);
-    *size = json_string_length(value);
+    *text = json_text(value);
+    *size = json_text_size(value);
     return SB_OK;
 }
 
 /* Reads a text; *text is NULL if the key is absent or null. */
-static sb_status get_text_or_null(const json_t *object, const char *key, const char **text,
+static sb_status get_text_or_null(const json_value *object, const char *key, const char **text,
                                   size_t *size, sb_error *err)
 {
-    const json_t *const value = json_object_get(object, key);
+    const json_value *const value = json_get(object, key);
     *text = NULL;
     *size = 0;
     return value == NULL || json_is_null(value) ? SB_OK : get_text(object, key, text, size, err);
@@ -89,7 +91,7 @@ static sb_status get_text_or_null(const json_t *object, const char *key, const c
 
 /* Reads a name that programs compare, so it has no zero byte; *name is NULL if the key is absent or
  * null. */
-static sb_status get_name_or_null(const json_t *object, const char *key, const char **name,
+static sb_status get_name_or_null(const json_value *object, const char *key, const char **name,
                                   sb_error *err)
 {
     size_t size;
@@ -100,13 +102,12 @@ static sb_status get_name_or_null(const json_t *object, const char *key, const c
 }
 
 /* Reads a count; *n is 0 if the key is absent. */
-static sb_status get_count(const json_t *object, const char *key, uint64_t *n, sb_error *err)
+static sb_status get_count(const json_value *object, const char *key, uint64_t *n, sb_error *err)
 {
-    return json_object_get(object, key) == NULL ? SB_OK
-                                                : get_whole(object, key, 0, INT64_MAX, n, err);
+    return json_get(object, key) == NULL ? SB_OK : get_whole(object, key, 0, UINT64_MAX, n, err);
 }
 
-static sb_status get_method(const json_t *root, sb_method *method, sb_error *err)
+static sb_status get_method(const json_value *root, sb_method *method, sb_error *err)
 {
     const char *name = "";
     size_t size = 0;
@@ -120,7 +121,7 @@ static sb_status get_method(const json_t *root, sb_method *method, sb_error *err
     return status_fail(err, SB_ERR_INPUT, "\"method\" is \"%.100s\", which is not a method", name);
 }
 
-static sb_status get_end(const json_t *object, sb_end *end, sb_error *err)
+static sb_status get_end(const json_value *object, sb_end *end, sb_error *err)
 {
     const char *name;
     const sb_status status = get_name_or_null(object, "end", &name, err);
@@ -136,11 +137,11 @@ static sb_status get_end(const json_t *object, sb_end *end, sb_error *err)
 }
 
 /* Reads the token ids to `tokens`, which has room for them. */
-static sb_status get_tokens(const json_t *array, int32_t *tokens, sb_error *err)
+static sb_status get_tokens(const json_value *array, int32_t *tokens, sb_error *err)
 {
-    for (size_t i = 0; i < json_array_size(array); i++) {
-        const json_t *const item = json_array_get(array, i);
-        const json_int_t id = json_integer_value(item);
+    for (size_t i = 0; i < json_n_items(array); i++) {
+        const json_value *const item = json_item(array, i);
+        const int64_t id = json_integer(item);
         if (!json_is_integer(item) || id < 0 || id > INT32_MAX)
             return status_fail(err, SB_ERR_INPUT,
                                "\"tokens\": number %zu is not a token id; expected a whole number "
@@ -152,17 +153,17 @@ static sb_status get_tokens(const json_t *array, int32_t *tokens, sb_error *err)
 }
 
 /* Reads all of a sequence but its tokens, which must be an array. */
-static sb_status get_sequence(const json_t *object, sb_record_sequence *sequence, sb_error *err)
+static sb_status get_sequence(const json_value *object, sb_record_sequence *sequence, sb_error *err)
 {
     if (!json_is_object(object))
         return status_fail(err, SB_ERR_INPUT, "not an object");
     sb_status status = get_text_or_null(object, "text", &sequence->text, &sequence->text_size, err);
-    const json_t *const tokens = status == SB_OK ? find(object, "tokens", err) : NULL;
+    const json_value *const tokens = status == SB_OK ? find(object, "tokens", err) : NULL;
     if (tokens == NULL)
         return SB_ERR_INPUT;
     if (!json_is_array(tokens))
         return status_fail(err, SB_ERR_INPUT, "\"tokens\" is not an array of token ids");
-    sequence->n_tokens = json_array_size(tokens);
+    sequence->n_tokens = json_n_items(tokens);
     status = get_number(object, "log_p", &sequence->log_p, err);
     if (status == SB_OK)
         status = get_number_or_null(object, "log_p_model", &sequence->log_p_model, err);
@@ -204,12 +205,12 @@ static sb_status check_count(const sb_record *record, size_t n, sb_error *err)
     return SB_OK;
 }
 
-static sb_status get_sequences(const json_t *root, sb_record *record, sb_error *err)
+static sb_status get_sequences(const json_value *root, sb_record *record, sb_error *err)
 {
-    const json_t *const array = find(root, "sequences", err);
+    const json_value *const array = find(root, "sequences", err);
     if (array == NULL)
         return SB_ERR_INPUT;
-    const size_t n = json_array_size(array);
+    const size_t n = json_n_items(array);
     if (!json_is_array(array))
         return status_fail(err, SB_ERR_INPUT, "\"sequences\" is not an array");
     sb_status status = check_count(record, n, err);
@@ -222,7 +223,7 @@ static sb_status get_sequences(const json_t *root, sb_record *record, sb_error *
     sb_error problem;
     size_t n_tokens = 0;
     for (size_t i = 0; i < n; i++) {
-        if (get_sequence(json_array_get(array, i), &record->sequences[i], &problem) != SB_OK)
+        if (get_sequence(json_item(array, i), &record->sequences[i], &problem) != SB_OK)
             return fail_sequence(i, &problem, err);
         n_tokens += record->sequences[i].n_tokens;
     }
@@ -231,7 +232,7 @@ static sb_status get_sequences(const json_t *root, sb_record *record, sb_error *
         return status_no_memory(err);
     int32_t *next = record->pool;
     for (size_t i = 0; i < n; i++) {
-        const json_t *const tokens = json_object_get(json_array_get(array, i), "tokens");
+        const json_value *const tokens = json_get(json_item(array, i), "tokens");
         if (get_tokens(tokens, next, &problem) != SB_OK)
             return fail_sequence(i, &problem, err);
         record->sequences[i].tokens = next;
@@ -242,7 +243,7 @@ static sb_status get_sequences(const json_t *root, sb_record *record, sb_error *
 
 /* Reads kappa. If a method with a threshold found every sequence, kappa is -inf, written as null.
  */
-static sb_status get_kappa(const json_t *root, sb_record *record, sb_error *err)
+static sb_status get_kappa(const json_value *root, sb_record *record, sb_error *err)
 {
     const sb_status status = get_number_or_null(root, "kappa", &record->kappa, err);
     if (status != SB_OK || !record->exhausted)
@@ -256,12 +257,12 @@ static sb_status get_kappa(const json_t *root, sb_record *record, sb_error *err)
 }
 
 /* Reads what names the draw: its numbers, input and method. */
-static sb_status get_key(const json_t *root, sb_record *record, sb_error *err)
+static sb_status get_key(const json_value *root, sb_record *record, sb_error *err)
 {
     uint64_t k = 0;
-    sb_status status = get_whole(root, "stream", 0, INT64_MAX, &record->stream, err);
+    sb_status status = get_whole(root, "stream", 0, UINT64_MAX, &record->stream, err);
     if (status == SB_OK)
-        status = get_whole(root, "draw", 0, INT64_MAX, &record->draw, err);
+        status = get_whole(root, "draw", 0, UINT64_MAX, &record->draw, err);
     if (status == SB_OK)
         status = get_count(root, "seed", &record->seed, err);
     if (status == SB_OK)
@@ -279,7 +280,7 @@ static sb_status get_key(const json_t *root, sb_record *record, sb_error *err)
 }
 
 /* Reads the numbers of the draw as a whole. */
-static sb_status get_numbers(const json_t *root, sb_record *record, sb_error *err)
+static sb_status get_numbers(const json_value *root, sb_record *record, sb_error *err)
 {
     sb_status status = get_number(root, "temperature", &record->temperature, err);
     if (status == SB_OK && !(record->temperature > 0))
@@ -301,7 +302,7 @@ static sb_status get_numbers(const json_t *root, sb_record *record, sb_error *er
     return status == SB_OK ? get_count(root, "sampled_rows", &record->sampled_rows, err) : status;
 }
 
-static sb_status get_record(const json_t *root, sb_record *record, sb_error *err)
+static sb_status get_record(const json_value *root, sb_record *record, sb_error *err)
 {
     sb_status status = get_key(root, record, err);
     if (status == SB_OK)
@@ -318,7 +319,7 @@ sb_status sb_record_read(sb_record *record, const char *line, size_t size, sb_er
     if (record == NULL || line == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "sb_record_read: record or line is NULL");
     *record = (sb_record){.strength = NAN, .kappa = NAN, .log_p_draw = NAN, .complete = true};
-    json_t *root = NULL;
+    json_value *root = NULL;
     sb_status status =
         json_line_parse(&root, line, size, "; expected records of sbeam draw -f jsonl", err);
     record->document = root;
@@ -340,6 +341,6 @@ void sb_record_close(sb_record *record)
     alloc_free((char *)record->settings);
     alloc_free(record->ban);
     alloc_free(record->stop);
-    json_decref(record->document);
+    json_close(record->document);
     *record = (sb_record){0};
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,9 +20,16 @@
 
 enum { FIRST_BUFFER = 1 << 18, ZLIB_BUFFER = 1 << 17 };
 
+/* The most bytes that lines_read_rest takes for each byte of a compressed file. gzip can make 1,032
+ * bytes of one, so that a small file could fill the memory. Models with numbers of 16 digits have a
+ * ratio of 2 to 3. Some with many equal numbers have a ratio of 80 to 470, so the limit begins only
+ * where a file becomes larger than the longest line; the user can decompress such a file. */
+enum { MOST_PER_BYTE = 32 };
+
 struct lines_reader {
     char name[STATUS_NAME_SIZE];
     gzFile file;        /* NULL: memory */
+    size_t file_size;   /* in bytes as stored; 0 if unknown, as of a pipe */
     const char *memory; /* the rest of the caller's data */
     size_t memory_size;
     char *buffer;
@@ -55,7 +63,8 @@ sb_status lines_open(lines_reader **reader, const char *path, sb_error *err)
     if (fd < 0)
         return status_fail(err, SB_ERR_IO, "%s: %s", name, strerror(errno));
     struct stat facts;
-    if (fstat(fd, &facts) == 0 && S_ISDIR(facts.st_mode)) {
+    const bool is_known = fstat(fd, &facts) == 0;
+    if (is_known && S_ISDIR(facts.st_mode)) {
         close(fd);
         return status_fail(err, SB_ERR_IO, "%s: expected a file, found a directory", name);
     }
@@ -71,6 +80,7 @@ sb_status lines_open(lines_reader **reader, const char *path, sb_error *err)
         return status_no_memory(err);
     }
     gzbuffer(r->file, ZLIB_BUFFER);
+    r->file_size = is_known && S_ISREG(facts.st_mode) ? (size_t)facts.st_size : 0;
     *reader = r;
     return SB_OK;
 }
@@ -218,18 +228,43 @@ sb_status lines_next(lines_reader *reader, const char **line, size_t *size, sb_e
     return SB_OK;
 }
 
+/* Returns the most bytes that a compressed file may become, or SIZE_MAX for other sources. */
+static size_t most_bytes(const lines_reader *r)
+{
+    if (r->file == NULL || gzdirect(r->file))
+        return SIZE_MAX;
+    const size_t most =
+        r->file_size < SIZE_MAX / MOST_PER_BYTE ? MOST_PER_BYTE * r->file_size : SIZE_MAX;
+    return most > LINES_MAX_LINE ? most : LINES_MAX_LINE;
+}
+
+static sb_status fail_too_large(const lines_reader *r, size_t limit, bool is_compressed,
+                                sb_error *err)
+{
+    if (!is_compressed)
+        return status_fail(err, SB_ERR_LIMIT, "%s: the file is larger than %zu bytes", r->name,
+                           limit);
+    return status_fail(err, SB_ERR_LIMIT,
+                       "%s: the file becomes larger than %zu bytes when decompressed; the limit is "
+                       "16 MiB or %d times its size, whichever is more; if you trust it, "
+                       "decompress it first (gunzip)",
+                       r->name, limit, MOST_PER_BYTE);
+}
+
 sb_status lines_read_rest(lines_reader *reader, size_t limit, char **text, size_t *size,
                           sb_error *err)
 {
     lines_reader *const r = reader;
     char *all = NULL;
     size_t n_all = 0, capacity = 0;
+    const size_t most = most_bytes(r);
+    const bool is_compressed = most < limit;
+    limit = is_compressed ? most : limit;
     sb_status status = SB_OK;
     while (status == SB_OK) {
         const size_t n = r->end - r->begin;
         if (n > limit - n_all) {
-            status = status_fail(err, SB_ERR_LIMIT, "%s: the file is larger than %zu bytes",
-                                 r->name, limit);
+            status = fail_too_large(r, limit, is_compressed, err);
             break;
         }
         if (alloc_reserve(&all, &capacity, n_all + n + 1, 1) != SB_OK) {

@@ -69,6 +69,8 @@ def run_plan(check, tier):
     run_conversion(check)
     check.run(unit_tests("unit tests", "build", "quick" if tier == "quick" else None))
     check.run(command_line("command line", "build"))
+    check.run(Part("failing memory", ["tests/inject/run", "build/sbeam", "build/tests/inject.so", "."] +
+                   (["--few"] if tier == "quick" else []), "build/check-inject.log", count_lines))
     outputs = Part("recorded outputs", ["tests/outputs", "check", "build/sbeam"], "build/check-outputs.log",
                    count_lines)
     if tier == "quick":
