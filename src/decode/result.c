@@ -120,7 +120,7 @@ static sb_status check_range(const sb_decoder *decoder, const struct slot *slot,
         if (has_noise && entry->phi < -LOGSPACE_MOST)
             return status_fail(
                 err, SB_ERR_LIMIT,
-                "sequence %zu has the log-probability %g after %d steps at temperature %g; "
+                "sequence %zu has the log-probability %.10g after %d steps at temperature %g; "
                 "expected at least -1e9, because a larger number has no room for the noise that "
                 "decides the order; raise the temperature, draw fewer sequences, give impossible "
                 "tokens the score -inf, or use method beam, which needs no noise",
