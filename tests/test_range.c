@@ -174,6 +174,7 @@ struct seen {
     double *count;            /* of the cells of the ordered law */
     double *first_g, *weight; /* (draws) G of the best far leaf; the sum of the weights */
     double worst_draw;        /* the largest error of log_p_draw */
+    double worst;             /* the largest error of log_p */
 };
 
 static void look_at(const sb_result *result, const struct leaves *leaves, long double log_mass,
@@ -185,6 +186,8 @@ static void look_at(const sb_result *result, const struct leaves *leaves, long d
     for (int i = 0; i < picks.n; i++) {
         const sb_sequence *const s = &result->sequences[i + 1];
         picks.leaf[i] = number_of_leaf(s->tokens);
+        const long double exact = log_mass + (long double)leaves->list[picks.leaf[i]].phi;
+        seen->worst = fmax(seen->worst, (double)fabsl(s->log_p - exact));
         seen->weight[draw] += (double)expl((long double)s->log_weight - log_mass);
         assert_true(isnan(s->g) || (s->g >= result->kappa && s->g <= result->sequences[i].g));
     }
@@ -200,10 +203,11 @@ static void check_numbers(const struct seen *seen, size_t draws, int32_t k)
 {
     const double zero = 0, p_g = ks_p_value(seen->first_g, draws, gumbel_cdf, &zero);
     const struct mean_test weights = test_mean(seen->weight, draws, 1);
-    print_message("    G: p = %.3g; weights: z = %.2f; log_p_draw: error %.2g\n", p_g, weights.z,
-                  seen->worst_draw);
+    print_message("    G: p = %.3g; weights: z = %.2f; log_p: error %.2g; log_p_draw: %.2g\n", p_g,
+                  weights.z, seen->worst, seen->worst_draw);
     assert_true(p_g > FALSE_ALARM);
-    assert_true(fabs(weights.z) < 5 || k == 2); /* a single weight has infinite variance */
+    assert_true(fabs(weights.z) < 5 || k == 2);         /* a single weight has infinite variance */
+    assert_true(seen->worst < (2 + 4) * 1e9 * 0x1p-53); /* two steps */
     /* Each of the k - 1 terms is a difference of two numbers of 1e9 with six roundings each. */
     assert_true(seen->worst_draw < (k - 1) * 12 * 1e9 * 0x1p-53);
 }
@@ -256,6 +260,38 @@ static void law_just_inside(void **state)
     /* With one far leaf commitment does no harm. It never compares noise of different prefixes, so
      * it has no border. */
     check_law("commit", SB_ROW_DOUBLE, SB_METHOD_COMMIT, 2, outside);
+}
+
+/* The error of log p grows with the number of steps n, at most to (n + 4) * 2^-53 |log p|. The
+ * second sequence has log p of -5e8 after its first token, and then adds small numbers to it. */
+static void long_sequences(void **state)
+{
+    (void)state;
+    static const double chain[1 + VOCAB][VOCAB] = {{0, -5e8, -INFINITY, -INFINITY},
+                                                   {0, -INFINITY, -INFINITY, -INFINITY},
+                                                   {-INFINITY, 0.3, -0.2, 1.1},
+                                                   {-INFINITY, -1, 0.7, 0.6},
+                                                   {-INFINITY, 0.1, 0, 0.4}};
+    const struct rows rows = {SB_ROW_DOUBLE, chain};
+    sb_result *result;
+    sb_error err;
+    assert_int_equal(sb_result_open(&result, &err), SB_OK);
+    for (int32_t n = 2; n <= 20000; n *= 10) {
+        sb_config config = config_at(SB_METHOD_SBS, 2, 1);
+        config.max_len = n;
+        assert_int_equal(draw_once(&rows, &config, result, &err), SB_OK);
+        const sb_sequence *const s = &result->sequences[1];
+        long double exact = 0;
+        assert_int_equal(s->n_tokens, n);
+        for (int32_t i = 0; i < n; i++)
+            exact += log_p_of(&rows, i == 0 ? -1 : s->tokens[i - 1], s->tokens[i], 1);
+        const double error = (double)fabsl(s->log_p - exact);
+        const double most = (n + 4) * -s->log_p * 0x1p-53;
+        print_message("%d steps: log p %.10g, error %.2g of at most %.2g\n", n, s->log_p, error,
+                      most);
+        assert_true(error <= most);
+    }
+    sb_result_close(result);
 }
 
 /* What the noise would do without a limit: log p near -1e16 rounds G to multiples of 2. */
@@ -448,9 +484,13 @@ static void huge_scores(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(law_just_inside),      cmocka_unit_test(noise_without_room_is_caught),
-        cmocka_unit_test(refused_just_outside), cmocka_unit_test(refusal_depends_on_k),
-        cmocka_unit_test(masks_change_nothing), cmocka_unit_test(smallest_double),
+        cmocka_unit_test(law_just_inside),
+        cmocka_unit_test(long_sequences),
+        cmocka_unit_test(noise_without_room_is_caught),
+        cmocka_unit_test(refused_just_outside),
+        cmocka_unit_test(refusal_depends_on_k),
+        cmocka_unit_test(masks_change_nothing),
+        cmocka_unit_test(smallest_double),
         cmocka_unit_test(huge_scores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

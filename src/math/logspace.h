@@ -12,7 +12,8 @@
 #include <stddef.h>
 
 /* The largest magnitude of a log-probability whose noise decides an order. Doubles near 1e9 are
- * 1.2e-7 apart, so that rounding moves a probability by less than 1e-6 (doc/noise.md). */
+ * 1.2e-7 apart; the rounding of a few steps changes a probability by less than 1e-6 (doc/noise.md).
+ */
 #define LOGSPACE_MOST 1e9
 
 /* Returns x, or the smallest double if x is below it: the logarithm of a probability that is not
