@@ -452,6 +452,12 @@ static void smallest_double(void **state)
     config.kappa = false;
     assert_int_equal(draw_once(&rows, &config, result, &err), SB_OK);
     assert_true(!result->exhausted && isnan(result->kappa));
+    /* It was on the beam, and others have taken its place. */
+    static const double split[1 + VOCAB][VOCAB] = {
+        {0, -1e300, -INFINITY, -INFINITY}, {0, 0, -INFINITY, -INFINITY}, {0}, {0}, {0}};
+    config.k = 2;
+    assert_int_equal(draw_once(&(struct rows){SB_ROW_DOUBLE, split}, &config, result, &err), SB_OK);
+    assert_true(result->n_sequences == 2 && !result->exhausted);
     sb_result_close(result);
 }
 
