@@ -461,6 +461,31 @@ static void smallest_double(void **state)
     sb_result_close(result);
 }
 
+/* Float scores that differ by 1e-35 are far apart at T = 1e-40: log p of the second is -1e5. */
+static void tiny_differences(void **state)
+{
+    (void)state;
+    static const double tiny[1 + VOCAB][VOCAB] = {
+        {-1e-35, 0, -INFINITY, -2e-35}, {0}, {0, -3e-35, -1e-35, -INFINITY}, {0}, {0}};
+    static const sb_method methods[] = {SB_METHOD_SBS, SB_METHOD_SAMPLE};
+    for (int type = 0; type < 2; type++)
+        for (int m = 0; m < 2; m++) {
+            const struct rows rows = {type == 0 ? SB_ROW_FLOAT : SB_ROW_DOUBLE, tiny};
+            const sb_config config = config_at(methods[m], 1, 1e-40);
+            sb_decoder *const decoder = open_decoder(&rows, &config);
+            sb_result *result;
+            sb_error err;
+            assert_int_equal(sb_result_open(&result, &err), SB_OK);
+            for (uint64_t i = 0; i < 200; i++) {
+                assert_int_equal(run_draw(decoder, &rows, i, result, &err), SB_OK);
+                const sb_sequence *const s = &result->sequences[0];
+                assert_true(s->tokens[0] == 1 && s->tokens[1] == 0 && s->log_p == 0);
+            }
+            sb_result_close(result);
+            sb_decoder_close(decoder);
+        }
+}
+
 /* Huge scores are fine if they are close to each other; so are huge ones that are not reached. */
 static void huge_scores(void **state)
 {
@@ -498,6 +523,7 @@ int main(void)
         cmocka_unit_test(masks_change_nothing),
         cmocka_unit_test(smallest_double),
         cmocka_unit_test(huge_scores),
+        cmocka_unit_test(tiny_differences),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
