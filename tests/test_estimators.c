@@ -2,6 +2,7 @@
  * double, weights far below the smallest double, prefixes of a draw, and errors. */
 #include "sbeam/estimate.h"
 
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -209,29 +210,50 @@ static void test_reference(void **state)
 }
 
 /* Adding a constant to every log p and to kappa changes no ratio of weights, however small they
- * become. Powers of two, so that the differences are exact. */
+ * become. Powers of two, so that the differences are exact. 2^29.9 is the most that a draw may
+ * have. The tolerance is 16 times the distance of doubles of that size. */
 static void test_tiny_probabilities(void **state)
 {
     (void)state;
-    const double f[] = {1.5, 2, 40, -3}, shift = 8192;
+    const double f[] = {1.5, 2, 40, -3}, shifts[] = {8192, 0x1p29 + 0x1p28};
     const double log_p[] = {-1.25, -2.5, -4, -9.75};
-    double far[4];
-    for (int i = 0; i < 4; i++)
-        far[i] = log_p[i] - shift;
-    const sb_estimate near = compute(SB_ESTIMATOR_SBS_NORMALISED, f, log_p, 4, -3);
-    const sb_estimate e = compute(SB_ESTIMATOR_SBS_NORMALISED, f, far, 4, -3 - shift);
-    assert_near(e.value, near.value, 1e-11);
-    assert_near(e.se, near.se, 1e-11);
-    assert_near(e.ess, near.ess, 1e-11);
-    assert_near(e.mc_equivalent, near.mc_equivalent, 1e-11);
-    assert_true(e.weight_sum == 0);
-    const sb_estimate beam = compute(SB_ESTIMATOR_BEAM_NORMALISED, f, far, 4, NAN);
-    assert_near(beam.value, compute(SB_ESTIMATOR_BEAM_NORMALISED, f, log_p, 4, NAN).value, 1e-11);
+    for (int s = 0; s < 2; s++) {
+        double far[4];
+        const double shift = shifts[s], tolerance = shift * 0x1p-48;
+        for (int i = 0; i < 4; i++)
+            far[i] = log_p[i] - shift;
+        const sb_estimate near = compute(SB_ESTIMATOR_SBS_NORMALISED, f, log_p, 4, -3);
+        const sb_estimate e = compute(SB_ESTIMATOR_SBS_NORMALISED, f, far, 4, -3 - shift);
+        assert_near(e.value, near.value, tolerance);
+        assert_near(e.se, near.se, tolerance);
+        assert_near(e.ess, near.ess, tolerance);
+        assert_near(e.mc_equivalent, near.mc_equivalent, tolerance);
+        assert_true(e.weight_sum == 0);
+        const sb_estimate beam = compute(SB_ESTIMATOR_BEAM_NORMALISED, f, far, 4, NAN);
+        assert_near(beam.value, compute(SB_ESTIMATOR_BEAM_NORMALISED, f, log_p, 4, NAN).value,
+                    tolerance);
+    }
     /* A sequence without probability adds nothing. */
     const double with_zero[] = {-1.25, -INFINITY};
     assert_true(compute(SB_ESTIMATOR_BEAM_NORMALISED, f, with_zero, 2, NAN).value == 1.5);
     assert_true(compute(SB_ESTIMATOR_SBS_NORMALISED, f, with_zero, 2, -3).value == 1.5);
     assert_true(compute(SB_ESTIMATOR_SBS_NORMALISED, f, with_zero, 2, -INFINITY).value == 1.5);
+}
+
+/* A threshold far below every log p leaves nothing to chance: the estimates are those of all
+ * sequences, to the bit. */
+static void test_far_threshold(void **state)
+{
+    (void)state;
+    static const double kappas[] = {-1e9, -2.9e17, -1e300, -DBL_MAX};
+    const double f[] = {1.5, 2, 40, -3}, log_p[] = {-1e-17, -2.5, -400, -1e8};
+    for (int k = 0; k < 4; k++)
+        for (int i = SB_ESTIMATOR_SBS; i <= SB_ESTIMATOR_SBS_NORMALISED; i++) {
+            const sb_estimate all = compute((sb_estimator)i, f, log_p, 4, -INFINITY);
+            const sb_estimate e = compute((sb_estimator)i, f, log_p, 4, kappas[k]);
+            assert_true(e.value == all.value && e.weight_sum == all.weight_sum);
+            assert_true(e.se == 0 && e.ess == all.ess && isnan(e.mc_equivalent));
+        }
 }
 
 /* Values times a power of two give the estimate times it, to the bit, though the squares of these
@@ -385,7 +407,7 @@ int main(void)
         cmocka_unit_test(test_exhausted),  cmocka_unit_test(test_equal_values),
         cmocka_unit_test(test_reference),  cmocka_unit_test(test_tiny_probabilities),
         cmocka_unit_test(test_prefixes),   cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_far_values),
+        cmocka_unit_test(test_far_values), cmocka_unit_test(test_far_threshold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,14 +83,14 @@ static void sums(void **state)
     assert_true(fabs(logspace_add(log1p(-3e-13), log(1e-13)) / -2e-13 - 1) < 1e-3);
 }
 
-/* The weights for log p down to -745, kappa on both sides of it. */
+/* The weights for log p down to -745, and then to -1e9, kappa on both sides of it. */
 static void weights(void **state)
 {
     (void)state;
     uint64_t generator = 2;
     double worst = 0;
     for (int i = 0; i < POINTS; i++) {
-        const double phi = -745 * next_uniform(&generator);
+        const double phi = (i % 2 == 0 ? -745 : -1e9) * next_uniform(&generator);
         const double kappa = phi + 120 * (next_uniform(&generator) - 0.5);
         const long double z = expl((long double)phi - kappa);
         const long double log_q = z < 1e-8L ? logl(z) - z / 2 + z * z / 24
@@ -103,8 +103,25 @@ static void weights(void **state)
                   worst / DBL_EPSILON);
     assert_true(worst <= 2 * DBL_EPSILON);
     assert_true(logspace_weight(-3.25, -INFINITY) == -3.25);
+    assert_true(logspace_weight(-3.25, -1e9) == -3.25 && logspace_weight(-3.25, -DBL_MAX) == -3.25);
+    assert_true(logspace_weight(-DBL_MAX, -3.25) == -3.25);
     /* The two branches meet. */
     assert_true(fabs(logspace_weight(-10 - 1e-12, 0) - logspace_weight(-10 + 1e-12, 0)) < 1e-15);
+}
+
+/* What is too small for a double is still not zero. */
+static void smallest(void **state)
+{
+    (void)state;
+    assert_true(logspace_saturate(-INFINITY) == -DBL_MAX && logspace_saturate(-3.25) == -3.25);
+    assert_true(isnan(logspace_saturate(NAN)));
+    assert_true(logspace_product(-DBL_MAX, -1e300) == -DBL_MAX);
+    assert_true(logspace_product(-1, -0.5) == -1.5);
+    assert_true(logspace_product(-INFINITY, 0) == -INFINITY);
+    assert_true(logspace_product(0, -INFINITY) == -INFINITY);
+    assert_true(isfinite(logspace_gumbel(-DBL_MAX, 0x1p-53)));
+    assert_true(logspace_truncated_gumbel(-DBL_MAX, 1, 0.3) == -DBL_MAX);
+    assert_true(logspace_truncated_gumbel(-DBL_MAX, -DBL_MAX, 0.3) == -DBL_MAX);
 }
 
 static void truncated(void **state)
@@ -143,18 +160,22 @@ static void plackett_luce(void **state)
     assert_true(isfinite(sb_plackett_luce_log_p(tiny, 3, false)));
 }
 
-/* The flat list has the ordered law too, whatever the scale of its weights. */
-static void flat_list_has_the_law(void **state)
+/* The flat list has the ordered law too, whatever the scale of its weights: at a log-weight of
+ * -shift. The law is that of the rounded log-weights. */
+static void check_flat_list(double shift)
 {
-    (void)state;
     static const double weight[] = {0.317, 0.2, 0.25, 0.15, 0.083};
     struct leaves leaves = {.n = 5};
     struct ordered_law law;
-    double total = 0;
+    const double tolerance = fmax(1e-12, shift * 0x1p-51);
+    long double total = 0;
+    double log_weight[5];
+    for (int i = 0; i < 5; i++) {
+        log_weight[i] = log(weight[i]) - shift;
+        total += expl((long double)log_weight[i] + shift);
+    }
     for (int i = 0; i < 5; i++)
-        total += weight[i];
-    for (int i = 0; i < 5; i++)
-        leaves.list[i].phi = log(weight[i] / total);
+        leaves.list[i].phi = (double)((long double)log_weight[i] + shift - logl(total));
     ordered_law_open(&law, &leaves, 3);
     double *const count = calloc(law.n_cells, sizeof *count);
     for (size_t seed = 0; seed < share_of(200000); seed++) {
@@ -166,23 +187,41 @@ static void flat_list_has_the_law(void **state)
         assert_int_equal(sb_topk_push(topk, -INFINITY, &slot, NULL), SB_OK);
         assert_int_equal(slot, -1);
         for (int i = 0; i < 5; i++)
-            assert_int_equal(sb_topk_push(topk, log(weight[i]) - 690, &slot, NULL), SB_OK);
+            assert_int_equal(sb_topk_push(topk, log_weight[i], &slot, NULL), SB_OK);
         assert_int_equal(sb_topk_items(topk, &items, &n, &kappa, NULL), SB_OK);
         struct picks picks = {.n = n};
         for (int i = 0; i < n; i++) {
             picks.leaf[i] = (int)items[i].index - 1;
-            assert_true(items[i].g > kappa && (i == 0 || items[i].g < items[i - 1].g));
-            assert_true(fabs(items[i].log_p - leaves.list[picks.leaf[i]].phi) < 1e-12);
+            assert_true(items[i].g >= kappa && (i == 0 || items[i].g <= items[i - 1].g));
+            assert_true(fabs(items[i].log_p - leaves.list[picks.leaf[i]].phi) < tolerance);
         }
         count[ordered_law_cell(&law, &picks)]++;
         sb_topk_close(topk);
     }
     const struct fit fit = fit_counts(law.probability, count, law.n_cells);
-    print_message("flat list: chi-square %.1f on %d, p = %.3g, catches a bias of %.2g %%\n",
-                  fit.statistic, fit.degrees, fit.p_value, 100 * fit.smallest_bias);
+    print_message("flat list at -%g: chi-square %.1f on %d, p = %.3g, catches a bias of %.2g %%\n",
+                  shift, fit.statistic, fit.degrees, fit.p_value, 100 * fit.smallest_bias);
     assert_true(fit.p_value > FALSE_ALARM);
     free(count);
     ordered_law_close(&law);
+}
+
+static void flat_list_has_the_law(void **state)
+{
+    (void)state;
+    check_flat_list(690);
+    check_flat_list(1e12 - 4);
+    sb_topk *topk;
+    sb_error err;
+    int32_t slot;
+    assert_int_equal(sb_topk_open(&topk, 3, 0, NULL), SB_OK);
+    assert_int_equal(sb_topk_push(topk, -1e12, &slot, &err), SB_OK);
+    assert_int_equal(sb_topk_push(topk, 1e12, &slot, &err), SB_OK);
+    assert_int_equal(sb_topk_push(topk, nextafter(-1e12, -INFINITY), &slot, &err), SB_ERR_ARGUMENT);
+    assert_string_equal(err.message, "the log-weight of item 2 is -1000000000000.0001; expected "
+                                     "-inf, or a number from -1e12 to 1e12, because a larger one "
+                                     "leaves no room for the noise");
+    sb_topk_close(topk);
 }
 
 /* The sample so far is that of the stream so far; its first j are the sample of j. */
@@ -269,6 +308,7 @@ int main(void)
         cmocka_unit_test(one_plus_exp),
         cmocka_unit_test(sums),
         cmocka_unit_test(weights),
+        cmocka_unit_test(smallest),
         cmocka_unit_test(truncated),
         cmocka_unit_test(plackett_luce),
         cmocka_unit_test(flat_list_has_the_law),

@@ -67,6 +67,42 @@ static void settings_by_name(void **state)
     assert_int_equal(sb_config_check(&config, &err), SB_OK);
 }
 
+/* Whole numbers are written with all their digits. */
+static void bounds_of_whole_numbers(void **state)
+{
+    (void)state;
+    sb_config config;
+    sb_plan plan;
+    sb_error err;
+    sb_config_default(&config);
+    sb_plan_default(&plan);
+    assert_int_equal(sb_config_set(&config, "seed", "99999999999999999999999", &err),
+                     SB_ERR_ARGUMENT);
+    assert_string_equal(err.message,
+                        "seed is '99999999999999999999999'; expected a whole number of at least 0 "
+                        "and at most 18446744073709551615");
+    assert_int_equal(sb_plan_set(&plan, "draws", "9007199254740993000", &err), SB_ERR_ARGUMENT);
+    assert_string_equal(err.message, "draws is '9007199254740993000'; expected a whole number of "
+                                     "at least 1 and at most 9007199254740992");
+    config.method = SB_METHOD_REJECT;
+    config.max_samples = ((uint64_t)1 << 60) + 1;
+    assert_int_equal(sb_config_check(&config, &err), SB_ERR_ARGUMENT);
+    assert_string_equal(err.message, "max-samples is '1152921504606846977'; expected a whole "
+                                     "number of at least 1 and at most 9007199254740992");
+    config.k = 2000000000;
+    assert_int_equal(sb_config_check(&config, &err), SB_ERR_ARGUMENT);
+    assert_string_equal(
+        err.message,
+        "k is '2000000000'; expected a whole number of at least 1 and at most 10000000");
+    for (size_t i = 0; sb_config_option(i) != NULL; i++) {
+        const sb_option *const option = sb_config_option(i);
+        if (option->type != SB_OPTION_INT)
+            continue;
+        assert_int_equal(sb_config_set(&config, option->name, "-1", &err), SB_ERR_ARGUMENT);
+        assert_null(strstr(err.message, "e+"));
+    }
+}
+
 /* The value, the name and the choices of the option "method" are in the same order. */
 static void methods_by_name(void **state)
 {
@@ -338,10 +374,15 @@ static void settings_that_methods_refuse(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settings_by_name),      cmocka_unit_test(methods_by_name),
-        cmocka_unit_test(properties_of_methods), cmocka_unit_test(plan_by_name),
-        cmocka_unit_test(bleu_by_name),          cmocka_unit_test(settings_read_back),
-        cmocka_unit_test(settings_as_text),      cmocka_unit_test(settings_that_methods_refuse),
+        cmocka_unit_test(settings_by_name),
+        cmocka_unit_test(bounds_of_whole_numbers),
+        cmocka_unit_test(methods_by_name),
+        cmocka_unit_test(properties_of_methods),
+        cmocka_unit_test(plan_by_name),
+        cmocka_unit_test(bleu_by_name),
+        cmocka_unit_test(settings_read_back),
+        cmocka_unit_test(settings_as_text),
+        cmocka_unit_test(settings_that_methods_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

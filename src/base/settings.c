@@ -101,6 +101,20 @@ static bool is_in_range(const sb_option *option, double value)
     return value <= option->max && (option->open_min ? value > option->min : value >= option->min);
 }
 
+enum { NUMBER_SIZE = 40 }; /* more than the longest whole number of a setting, or "%.17g", needs */
+
+/* Writes a bound or a value of a setting: whole numbers with all their digits. As a double, 2^64 -
+ * 1 is 2^64. */
+static void print_number(const sb_option *option, double number, int digits, char *text)
+{
+    if (option->type == SB_OPTION_INT && number >= 0x1p64)
+        snprintf(text, NUMBER_SIZE, "%llu", (unsigned long long)UINT64_MAX);
+    else if (option->type == SB_OPTION_INT)
+        snprintf(text, NUMBER_SIZE, "%.0f", number);
+    else
+        snprintf(text, NUMBER_SIZE, "%.*g", digits, number);
+}
+
 static sb_status out_of_range(const sb_option *option, const char *found, sb_error *err)
 {
     const int n = utf8_excerpt(found, strlen(found));
@@ -110,26 +124,36 @@ static sb_status out_of_range(const sb_option *option, const char *found, sb_err
     if (option->type == SB_OPTION_FLAG)
         return status_fail(err, SB_ERR_ARGUMENT, "%s is '%.*s'; expected true or false",
                            option->name, n, found);
-    char limit[40] = ""; /* a max of 1e300 means no limit */
-    if (option->max < 1e300)
-        snprintf(limit, sizeof limit, " and at most %.10g", option->max);
-    return status_fail(err, SB_ERR_ARGUMENT, "%s is '%.*s'; expected %s %s %.10g%s", option->name,
-                       n, found, option->type == SB_OPTION_INT ? "a whole number" : "a number",
-                       option->open_min ? "above" : "of at least", option->min, limit);
+    const bool has_max = option->max < 1e300;
+    char min[NUMBER_SIZE], max[NUMBER_SIZE] = "";
+    print_number(option, option->min, 10, min);
+    if (has_max)
+        print_number(option, option->max, 10, max);
+    return status_fail(err, SB_ERR_ARGUMENT, "%s is '%.*s'; expected %s %s %s%s%s", option->name, n,
+                       found, option->type == SB_OPTION_INT ? "a whole number" : "a number",
+                       option->open_min ? "above" : "of at least", min,
+                       has_max ? " and at most " : "", max);
 }
 
 static sb_status check_number(const sb_option *option, double number, sb_error *err)
 {
     if (is_in_range(option, number))
         return SB_OK;
-    char found[40];
-    snprintf(found, sizeof found, "%.17g", number);
+    char found[NUMBER_SIZE];
+    print_number(option, number, 17, found);
     return out_of_range(option, found, err);
 }
 
 sb_status setting_check(const struct setting *setting, const void *object, sb_error *err)
 {
-    return check_number(&setting->option, get_number(object, setting), err);
+    const double number = get_number(object, setting);
+    uint64_t integer;
+    char found[NUMBER_SIZE];
+    if (setting->field != FIELD_UINT64 || is_in_range(&setting->option, number))
+        return check_number(&setting->option, number, err);
+    memcpy(&integer, (const char *)object + setting->offset, sizeof integer);
+    snprintf(found, sizeof found, "%llu", (unsigned long long)integer);
+    return out_of_range(&setting->option, found, err);
 }
 
 sb_status settings_check_number(const struct settings *settings, const char *name, double number,

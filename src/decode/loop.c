@@ -85,7 +85,7 @@ static sb_status advance_slot(sb_decoder *decoder, struct slot *slot, const void
     status = decoder->method->finish(decoder, slot);
     if (status != SB_OK || grows(slot)) /* reject may have started again */
         return status;
-    status = result_build(decoder, slot);
+    status = result_build(decoder, slot, err);
     if (status == SB_OK)
         slot->state = SLOT_FINISHED;
     return status;

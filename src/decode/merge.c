@@ -48,7 +48,7 @@ static void prune(const sb_decoder *decoder, struct slot *slot, size_t n)
         const struct entry *const entry = &slot->now.entries[decoder->candidates[i].entry];
         const double log_rest =
             entry->end == SB_END_NONE ? row_log_rest(&decoder->rows[entry->row]) : 0;
-        logspace_total_add(&slot->pruned, entry->phi + log_rest);
+        logspace_total_add(&slot->pruned, logspace_product(entry->phi, log_rest));
     }
 }
 

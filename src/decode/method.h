@@ -15,6 +15,7 @@ enum row_use {
 struct method {
     sb_method_info info;
     enum row_use row_use;
+    bool ranks_by_noise; /* it orders entries of different prefixes by log p plus noise */
     /* Optional. Returns the number of rows that a draw needs at once; NULL: k. */
     int64_t (*needed_rows)(const sb_config *config);
     size_t own_size; /* bytes of slot->own, which are zero when the decoder opens; 0: none */

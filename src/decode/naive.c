@@ -46,7 +46,7 @@ static sb_status push_one_child(sb_decoder *decoder, struct slot *slot, size_t i
     children_open(&stream, &slot->key, &decoder->rows[entry->row], entry->node, entry->phi,
                   entry->score);
     const int32_t token = children_take(&stream);
-    logspace_total_add(&slot->pruned, entry->phi + row_log_rest(stream.row));
+    logspace_total_add(&slot->pruned, logspace_product(entry->phi, row_log_rest(stream.row)));
     return slot_push_child(decoder, slot, (int32_t)i, token, entry->score);
 }
 
@@ -111,6 +111,7 @@ static sb_status expand_beam_sample(sb_decoder *decoder, struct slot *slot, sb_e
 const struct method method_resample = {
     .info = {.law = SB_LAW_BIASED, .why_no_estimate = WHY_NO_ESTIMATE},
     .row_use = ROWS_BOUNDED,
+    .ranks_by_noise = true,
     .start = merge_start,
     .expand = expand_resample,
     .finish = finish_naive,
@@ -125,6 +126,7 @@ const struct method method_commit = {
 const struct method method_beam_sample = {
     .info = {.law = SB_LAW_BIASED, .why_no_estimate = WHY_NO_ESTIMATE},
     .row_use = ROWS_BOUNDED,
+    .ranks_by_noise = true,
     .start = merge_start,
     .expand = expand_beam_sample,
     .finish = finish_naive,

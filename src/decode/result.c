@@ -107,7 +107,36 @@ static sb_status copy_tokens(const struct slot *slot, sb_result *result)
     return SB_OK;
 }
 
-sb_status result_build(sb_decoder *decoder, struct slot *slot)
+/* Refuses the draw if the order of its sequences, or a log-probability, may be wrong because it is
+ * too large for a double. Only the sequences that are returned count. A prefix that was on the beam
+ * for a while does no harm: those with a log-probability above the limit rank before all others, by
+ * exact values, at every step; and a prefix never gets likelier. The threshold may be below the
+ * limit: it is then far from all sequences, and its relative error is that of any double. */
+static sb_status check_range(const sb_decoder *decoder, const struct slot *slot, sb_error *err)
+{
+    const bool has_noise = decoder->method->ranks_by_noise;
+    for (size_t i = 0; i < slot->now.n; i++) {
+        const struct entry *const entry = &slot->now.entries[i];
+        if (has_noise && entry->phi < -LOGSPACE_MOST)
+            return status_fail(
+                err, SB_ERR_LIMIT,
+                "sequence %zu has the log-probability %.10g after %d steps at temperature %g; "
+                "expected at least -1e9, because a larger number has no room for the noise that "
+                "decides the order; raise the temperature, draw fewer sequences, give impossible "
+                "tokens the score -inf, or use method beam, which needs no noise",
+                i + 1, entry->phi, entry->depth, slot->temperature);
+        if (entry->phi <= -DBL_MAX || entry->log_p_model <= -DBL_MAX)
+            return status_fail(
+                err, SB_ERR_LIMIT,
+                "sequence %zu has a log-probability below %g after %d steps at temperature %g, "
+                "which is not a double; expected scores that are closer to each other, or -inf "
+                "for impossible tokens",
+                i + 1, -DBL_MAX, entry->depth, slot->temperature);
+    }
+    return SB_OK;
+}
+
+sb_status result_build(sb_decoder *decoder, struct slot *slot, sb_error *err)
 {
     const sb_method_info *const method = &decoder->method->info;
     sb_result *const result = &slot->result;
@@ -118,8 +147,10 @@ sb_status result_build(sb_decoder *decoder, struct slot *slot)
     result->method = decoder->config.method;
     result->k = decoder->config.k;
     result->model_rows = slot->model_rows;
-    sb_status status = alloc_reserve(&result->sequences, &result->sequence_capacity, slot->now.n,
-                                     sizeof *result->sequences);
+    sb_status status = check_range(decoder, slot, err);
+    if (status == SB_OK)
+        status = alloc_reserve(&result->sequences, &result->sequence_capacity, slot->now.n,
+                               sizeof *result->sequences);
     if (status == SB_OK)
         status = copy_tokens(slot, result);
     if (status != SB_OK)

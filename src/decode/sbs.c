@@ -73,6 +73,7 @@ static sb_status finish_sorted(sb_decoder *decoder, struct slot *slot)
 const struct method method_sbs = {
     .info = {.law = SB_LAW_WITHOUT_REPLACEMENT, .has_g = true},
     .row_use = ROWS_BOUNDED,
+    .ranks_by_noise = true,
     .needed_rows = beam_width,
     .start = merge_start,
     .expand = expand_sbs,
@@ -81,6 +82,7 @@ const struct method method_sbs = {
 const struct method method_explicit = {
     .info = {.law = SB_LAW_WITHOUT_REPLACEMENT, .has_g = true},
     .row_use = ROWS_WHOLE_LEVEL,
+    .ranks_by_noise = true,
     .own_size = sizeof(struct explicit_tree),
     .start = start_explicit,
     .expand = expand_explicit,

@@ -65,8 +65,8 @@ sb_status slot_push_child(sb_decoder *decoder, struct slot *slot, int32_t parent
     const struct row *const row = &decoder->rows[from->row];
     struct entry child = {
         .node = noise_child(from->node, token),
-        .phi = from->phi + row_log_p(row, token),
-        .log_p_model = from->log_p_model + row_log_p_model(row, token),
+        .phi = logspace_saturate(from->phi + row_log_p(row, token)),
+        .log_p_model = logspace_saturate(from->log_p_model + row_log_p_model(row, token)),
         .score = score,
         .root = from->root,
         .path = from->path,

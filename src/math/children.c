@@ -26,12 +26,12 @@ int32_t children_take(struct children *children)
 
 void children_advance(struct children *children, const struct noise_key *key)
 {
-    const double log_rest = row_log_rest(children->row);
-    if (log_rest == -INFINITY) {
+    const double phi = logspace_product(children->phi, row_log_rest(children->row));
+    if (phi == -INFINITY) {
         children->value = -INFINITY;
         return;
     }
     const struct noise_pair u = noise_of_child(key, children->node, children->rank);
     children->choice = u.choice;
-    children->value = logspace_truncated_gumbel(children->phi + log_rest, children->value, u.value);
+    children->value = logspace_truncated_gumbel(phi, children->value, u.value);
 }

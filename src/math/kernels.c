@@ -121,14 +121,15 @@ static inline vdouble load_double(const double *x, size_t left)
 
 /* The constants of the exponential for one temperature. */
 struct exponent {
-    vfloat slope; /* log2(e) / T, limited to 2^-120 .. 2^100. At these ends the weights are those of
-                   * T = infinity and T = 0, for all logits that differ as floats */
+    vfloat slope; /* log2(e) / T, limited to 2^-120 .. 2^126. At these ends the weights are those of
+                   * T = infinity and T = 0, for logits that differ by less than 1e28 and by more
+                   * than 2e-36 */
     vfloat least; /* the d that gives n = -127 */
 };
 
 static inline struct exponent exponent_of(double inv_t)
 {
-    const double slope = fmin(fmax(1.4426950408889634 * inv_t, 0x1p-120), 0x1p100);
+    const double slope = fmin(fmax(1.4426950408889634 * inv_t, 0x1p-120), 0x1p126);
     return (struct exponent){splat_float((float)slope), splat_float((float)(-127 / slope))};
 }
 

@@ -7,8 +7,27 @@
 #ifndef MATH_LOGSPACE_H
 #define MATH_LOGSPACE_H
 
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
+
+/* The largest magnitude of a log-probability whose noise decides an order. Doubles near 1e9 are
+ * 1.2e-7 apart; the rounding of a few steps changes a probability by less than 1e-6 (doc/noise.md).
+ */
+#define LOGSPACE_MOST 1e9
+
+/* Returns x, or the smallest double if x is below it: the logarithm of a probability that is not
+ * zero is never -inf, however small it is. NaN stays NaN. */
+static inline double logspace_saturate(double x)
+{
+    return x < -DBL_MAX ? -DBL_MAX : x;
+}
+
+/* Returns the log of e^a * e^b: -inf only if a or b is. */
+static inline double logspace_product(double a, double b)
+{
+    return a == -INFINITY || b == -INFINITY ? -INFINITY : logspace_saturate(a + b);
+}
 
 /* Returns log(1 - e^a), a <= 0. */
 double logspace_log1mexp(double a);

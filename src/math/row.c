@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/logspace.h"
+
 enum { WORDS = KERNEL_BLOCK / 64 };
 
 /* A copy of a block, in which removed members are -inf. */
@@ -98,6 +100,13 @@ static double add_up(const double *x, size_t n_padded)
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
+/* Returns the log of row->total, relative to row->top. It is finite if members are left, even if
+ * the distance of their scores from the top, divided by the temperature, is not. */
+static double log_total(const struct row *row, double inv_t)
+{
+    return logspace_saturate((row->reference - row->top) * inv_t + log(row->total));
+}
+
 /* Returns the log, relative to row->top, of a mass that is given by blocks. Makes the largest score
  * left the reference, and fills row->mass and row->total. */
 static double combine(struct row *row, const double *sum, double inv_t)
@@ -110,7 +119,7 @@ static double combine(struct row *row, const double *sum, double inv_t)
                                            inv_t, row->mass);
     if (row->reference == -INFINITY)
         return -INFINITY;
-    return (row->reference - row->top) * inv_t + log(row->total);
+    return log_total(row, inv_t);
 }
 
 /* Sums block b again without its removed members. */
@@ -138,7 +147,7 @@ static void update_mass(struct row *row, int32_t b)
         row->mass[b] = row->sum[b] * weight[0];
         row->total = add_up(row->mass, padded((size_t)row->n_blocks));
         if (row->total > too_little) {
-            row->log_rest = (row->reference - row->top) * row->inv_t + log(row->total);
+            row->log_rest = log_total(row, row->inv_t);
             return;
         }
     }

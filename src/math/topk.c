@@ -94,8 +94,9 @@ static sb_status check_weight(uint64_t index, double log_weight, sb_error *err)
         return SB_OK;
     return status_fail(
         err, SB_ERR_ARGUMENT,
-        "the log-weight of item %llu is %g; expected -inf, or a number from %g to %g",
-        (unsigned long long)index, log_weight, -LARGEST, LARGEST);
+        "the log-weight of item %llu is %.17g; expected -inf, or a number from -1e12 to 1e12, "
+        "because a larger one leaves no room for the noise",
+        (unsigned long long)index, log_weight);
 }
 
 /* Makes room in the heap for n more items; it never holds more than k + 1. */

@@ -19,10 +19,9 @@ static sb_status copy_string(const json_value *value, const char *key, char **te
 
 static sb_status copy_stream(const json_value *value, sb_input_record *record, sb_error *err)
 {
-    if (!json_is_integer(value) || json_integer(value) < 0)
+    if (!json_get_whole(value, &record->stream))
         return status_fail(err, SB_ERR_INPUT,
-                           "\"stream\" is not a whole number from 0 to 2^63 - 1");
-    record->stream = (uint64_t)json_integer(value);
+                           "\"stream\" is not a whole number from 0 to 2^64 - 1");
     record->has_stream = true;
     return SB_OK;
 }
