@@ -205,12 +205,15 @@ static void test_describe(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {TEST_DATA "/fig1.json", "kind=tree;vocabulary=2;nodes=15;leaves=8;depth=3;"},
-        {TEST_DATA "/uneven.json", "kind=tree;vocabulary=7;nodes=12;leaves=6;depth=5;"},
-        {TEST_DATA "/chain.json", "kind=chain;vocabulary=3;end token=</s>;"},
-        {TEST_DATA "/small.arpa",
-         "kind=arpa;vocabulary=6;end token=</s>;unknown word=<unk>;order=3;"
-         "1-grams=6;2-grams=5;3-grams=4;"},
+        {TEST_DATA "/fig1.json",
+         "kind=tree;vocabulary=2;checksum=6ddd46a482bf4718;nodes=15;leaves=8;depth=3;"},
+        {TEST_DATA "/uneven.json",
+         "kind=tree;vocabulary=7;checksum=d07da0b963ea39d8;nodes=12;leaves=6;depth=5;"},
+        {TEST_DATA "/chain.json",
+         "kind=chain;vocabulary=3;end token=</s>;checksum=0d424287d51ee0a9;"},
+        {TEST_DATA "/small.arpa", "kind=arpa;vocabulary=6;end "
+                                  "token=</s>;checksum=8affd53155c04118;unknown word=<unk>;order=3;"
+                                  "1-grams=6;2-grams=5;3-grams=4;"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char all[500] = "";
