@@ -15,7 +15,9 @@ struct worker {
     struct work *first; /* (batch) the first jobs */
     int32_t n_active;
     void *rows;
-    size_t rows_size;           /* bytes */
+    size_t rows_size; /* bytes */
+    int32_t *states;  /* (n_states) 0, 1, ...: row i of a step gets state i */
+    size_t n_states, state_capacity;
     struct cached_steps cached; /* used if the pool has a cache */
 };
 
@@ -87,7 +89,7 @@ static sb_status open_session(struct worker *worker, int32_t n_first, sb_error *
     struct pool *const pool = worker->pool;
     sb_session_spec spec = pool->session_spec;
     if (pool_is_empty(pool)) {
-        spec.max_rows = spec.max_rows / pool->batch * n_first;
+        spec.max_rows = spec.max_states = spec.max_rows / pool->batch * n_first;
         spec.max_inputs = n_first;
     }
     sb_status status = sb_session_open(&worker->session, pool->model, &spec, err);
@@ -105,6 +107,7 @@ static void close_worker(struct worker *worker)
     alloc_free(worker->work);
     alloc_free(worker->first);
     alloc_free(worker->rows);
+    alloc_free(worker->states);
 }
 
 static sb_status check_interrupt(const struct pool *pool, sb_error *err)
@@ -149,10 +152,19 @@ static sb_status step(struct worker *worker, sb_error *err)
                       (size_t)n * (size_t)info->vocab_size * element, 1) != SB_OK)
         return status_fail(err, SB_ERR_MEMORY, "not enough memory for %d rows of %d scores", n,
                            info->vocab_size);
-    sb_status status =
-        worker->pool->cache != NULL
-            ? cached_steps_take(&worker->cached, n, parent, token, input, worker->rows, err)
-            : sb_session_step(worker->session, n, parent, token, input, worker->rows, err);
+    if (alloc_reserve(&worker->states, &worker->state_capacity, (size_t)n,
+                      sizeof *worker->states) != SB_OK)
+        return status_no_memory(err);
+    for (; worker->n_states < (size_t)n; worker->n_states++)
+        worker->states[worker->n_states] = (int32_t)worker->n_states;
+    sb_status status = worker->pool->cache != NULL
+                           ? cached_steps_take(&worker->cached, n, parent, worker->states, token,
+                                               input, worker->rows, err)
+                           : sb_session_step(worker->session, n, parent, worker->states, token,
+                                             input, worker->rows, err);
+    if (status == SB_OK && worker->n_states > (size_t)n)
+        status = sb_session_release(worker->session, (int32_t)worker->n_states - n,
+                                    worker->states + n, err);
     if (status != SB_OK)
         return status;
     status = sb_decoder_advance(worker->decoder, worker->rows, (size_t)info->vocab_size, err);
