@@ -30,13 +30,14 @@ size_t cached_steps_data_size(const sb_model *model, const sb_session *session)
 
 sb_status cached_steps_open(struct cached_steps *steps, struct row_cache *cache,
                             const sb_model *model, sb_session *session, int32_t max_inputs,
-                            sb_error *err)
+                            size_t most_rows, sb_error *err)
 {
     *steps = (struct cached_steps){.cache = cache, .model = model, .session = session};
     steps->row_size = row_size_of(model);
     steps->state_size = sb_session_state_size(session);
     steps->roots = alloc_zeroed((size_t)max_inputs, sizeof *steps->roots);
-    steps->fresh = alloc_array(MOST_FRESH, steps->row_size);
+    steps->most_fresh = most_rows < MOST_FRESH ? most_rows : MOST_FRESH;
+    steps->fresh = alloc_array(steps->most_fresh, steps->row_size);
     if (steps->roots != NULL && steps->fresh != NULL)
         return SB_OK;
     cached_steps_close(steps);
@@ -91,7 +92,6 @@ static sb_status reserve(struct cached_steps *steps, size_t n, const int32_t *to
     for (size_t i = 0; i < n; i++)
         if ((size_t)to[i] >= n_states)
             n_states = (size_t)to[i] + 1;
-    const size_t n_parents = n > MOST_FRESH ? n : MOST_FRESH;
     if (alloc_reserve(&steps->now, &steps->now_capacity, n_states, sizeof *steps->now) != SB_OK ||
         alloc_reserve(&steps->next, &steps->next_capacity, n, sizeof *steps->next) != SB_OK ||
         reserve_pointers(&steps->states, &steps->state_capacity, n_states) != SB_OK ||
@@ -99,8 +99,8 @@ static sb_status reserve(struct cached_steps *steps, size_t n, const int32_t *to
         alloc_reserve(&steps->claims, &steps->claim_capacity, n, sizeof *steps->claims) != SB_OK ||
         alloc_reserve(&steps->missing, &steps->missing_capacity, n, sizeof *steps->missing) !=
             SB_OK ||
-        alloc_reserve(&steps->parents, &steps->parents_capacity, n_parents * steps->state_size + 1,
-                      1) != SB_OK) /* a state may have 0 bytes */
+        alloc_reserve(&steps->parents, &steps->parents_capacity, n * steps->state_size + 1, 1) !=
+            SB_OK) /* a state may have 0 bytes */
         return status_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         if (steps->next_states[i] == NULL)
@@ -119,7 +119,7 @@ static void copy_out(struct cached_steps *steps, const struct request *request, 
     memcpy(steps->next_states[i], data + steps->row_size, steps->state_size);
 }
 
-/* Computes the rows indices[0 .. n - 1], n <= MOST_FRESH. Their own claims get the data. In the
+/* Computes the rows indices[0 .. n - 1], n <= most_fresh. Their own claims get the data. In the
  * session the states that they continue are 0, 1, ..., and the state of row j is then j. */
 static sb_status evaluate_some(struct cached_steps *steps, const struct request *request,
                                const int32_t *indices, size_t n, sb_error *err)
@@ -169,9 +169,10 @@ static sb_status evaluate(struct cached_steps *steps, const struct request *requ
 {
     const double start = now_in_seconds();
     sb_status status = SB_OK;
-    for (size_t first = 0; status == SB_OK && first < n; first += MOST_FRESH)
+    const size_t most = steps->most_fresh;
+    for (size_t first = 0; status == SB_OK && first < n; first += most)
         status = evaluate_some(steps, request, steps->missing + first,
-                               n - first < MOST_FRESH ? n - first : MOST_FRESH, err);
+                               n - first < most ? n - first : most, err);
     steps->n_evaluated += n;
     steps->seconds += now_in_seconds() - start;
     return status;

@@ -29,17 +29,19 @@ struct cached_steps {
     int32_t *missing;            /* (n_rows) indices of the rows that must be computed */
     char *fresh, *parents; /* one call of the model: the rows, and the states that they continue,
                             * and afterwards all new states if the model has leaves */
+    size_t most_fresh;     /* maximum number of rows of such a call */
     size_t now_capacity, next_capacity, state_capacity, next_state_capacity, claim_capacity,
         missing_capacity, parents_capacity;
     uint64_t n_rows, n_evaluated; /* rows asked for and rows computed so far */
     double seconds;               /* time spent computing them */
 };
 
-/* Prepares *steps. The data_size of the cache must be cached_steps_data_size. cache, model and
- * session stay the caller's. On failure there is nothing to close. */
+/* Prepares *steps for at most most_rows rows at once. The data_size of the cache must be
+ * cached_steps_data_size. cache, model and session stay the caller's. On failure there is nothing
+ * to close. */
 sb_status cached_steps_open(struct cached_steps *steps, struct row_cache *cache,
                             const sb_model *model, sb_session *session, int32_t max_inputs,
-                            sb_error *err);
+                            size_t most_rows, sb_error *err);
 /* Frees the buffers; a zeroed struct is fine. */
 void cached_steps_close(struct cached_steps *steps);
 /* Returns the size of a row and its state in bytes. */
