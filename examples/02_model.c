@@ -1,15 +1,14 @@
-/* A model of your own: balanced brackets. The state of a row is the number of open brackets. */
+/* A model of your own: balanced brackets. A state is the number of open brackets. */
 #include <math.h>
+#include <sbeam/sbeam.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <sbeam/sbeam.h>
+enum { OPEN, SHUT, END, N_TOKENS, MOST_STATES = 32 };
 
-enum { OPEN, SHUT, END, N_TOKENS, MOST_ROWS = 32 };
-
-/* The state of one thread: a number for each row of the last step. */
+/* The states of one thread. The search numbers them. */
 struct session {
-    int n_open[MOST_ROWS];
+    int n_open[MOST_STATES];
 };
 
 static sb_status session_open(const void *self, const sb_session_spec *spec, void **session,
@@ -20,19 +19,20 @@ static sb_status session_open(const void *self, const sb_session_spec *spec, voi
     return *session != NULL ? SB_OK : SB_ERR_MEMORY;
 }
 
-/* Row i continues row parent[i] of the last step with token[i]. `rows` is memory to fill. */
-static sb_status step(void *session, int32_t n_rows, const int32_t *parent, const int32_t *token,
-                      const int32_t *input, void *rows, sb_error *err)
+/* Row i continues state from[i], as it was before, with token[i] and becomes state to[i]. */
+static sb_status step(void *session, int32_t n_rows, const int32_t *from, const int32_t *to,
+                      const int32_t *token, const int32_t *input, void *rows, sb_error *err)
 {
     (void)input, (void)err;
     struct session *const s = session;
-    const struct session last = *s;
+    const struct session before = *s;
     for (int32_t i = 0; i < n_rows; i++) {
         double *const row = (double *)rows + i * N_TOKENS;
-        s->n_open[i] = parent[i] < 0 ? 0 : last.n_open[parent[i]] + (token[i] == OPEN ? 1 : -1);
+        int *const n = &s->n_open[to[i]];
+        *n = from[i] < 0 ? 0 : before.n_open[from[i]] + (token[i] == OPEN ? 1 : -1);
         row[OPEN] = log(0.3); /* the library normalises rows */
-        row[SHUT] = s->n_open[i] > 0 ? log(0.7) : -INFINITY;
-        row[END] = s->n_open[i] == 0 && parent[i] >= 0 ? log(0.7) : -INFINITY;
+        row[SHUT] = *n > 0 ? log(0.7) : -INFINITY;
+        row[END] = *n == 0 && from[i] >= 0 ? log(0.7) : -INFINITY;
     }
     return SB_OK;
 }
@@ -53,7 +53,7 @@ int main(void)
                                 .vocab_size = N_TOKENS,
                                 .eos = END,
                                 .row_type = SB_ROW_DOUBLE,
-                                .max_rows = MOST_ROWS};
+                                .max_rows = MOST_STATES};
     sb_model *model = NULL;
     sb_result *result = NULL;
     sb_error err = {SB_OK, ""};

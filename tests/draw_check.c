@@ -87,7 +87,7 @@ static sb_status hash_open(const void *self, const sb_session_spec *spec, void *
     return SB_OK;
 }
 
-static sb_status hash_step(void *session, int32_t n_rows, const int32_t *parent,
+static sb_status hash_step(void *session, int32_t n_rows, const int32_t *from, const int32_t *to,
                            const int32_t *token, const int32_t *input, void *rows, sb_error *err)
 {
     (void)input;
@@ -95,10 +95,9 @@ static sb_status hash_step(void *session, int32_t n_rows, const int32_t *parent,
     struct hash_session *const s = session;
     static uint64_t next[1 << 16];
     for (int32_t i = 0; i < n_rows; i++)
-        next[i] = parent[i] < 0 ? 1 : s->state[parent[i]] * 1000003 + (uint64_t)token[i] + 17;
-    memcpy(s->state, next, (size_t)n_rows * sizeof *next);
+        next[i] = from[i] < 0 ? 1 : s->state[from[i]] * 1000003 + (uint64_t)token[i] + 17;
     for (int32_t i = 0; i < n_rows; i++) {
-        uint64_t generator = s->state[i];
+        uint64_t generator = s->state[to[i]] = next[i];
         for (int32_t j = 0; j < s->vocab; j++)
             ((float *)rows)[(size_t)i * (size_t)s->vocab + (size_t)j] =
                 (float)(12 * next_uniform(&generator));

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "model/backend.h"
 #include "sbeam/model.h"
+#include "session_rows.h"
 
 #ifndef TEST_DATA
 #define TEST_DATA "tests/data"
@@ -77,7 +78,7 @@ static inline void row_after(const sb_model *model, const char *prefix, double *
                      SB_OK);
     if (sb_session_begin(session, 0, prefix, strlen(prefix), &err) != SB_OK)
         fail_msg("%s", err.message);
-    assert_int_equal(sb_session_step(session, 1, &root, &root, &input, row, &err), SB_OK);
+    assert_int_equal(session_rows(session, 1, &root, &root, &input, row, &err), SB_OK);
     sb_session_close(session);
 }
 
@@ -119,11 +120,11 @@ static inline sb_status open_and_step(const char *path)
     if (status == SB_OK)
         status = sb_session_begin(session, 0, NULL, 0, &err);
     if (status == SB_OK)
-        status = sb_session_step(session, 1, &root, &root, input, rows, &err);
+        status = session_rows(session, 1, &root, &root, input, rows, &err);
     while (status == SB_OK && sb_session_is_leaf(session, 0, token[0]))
         token[1] = ++token[0];
     if (status == SB_OK)
-        status = sb_session_step(session, 2, first, token, input, rows, &err);
+        status = session_rows(session, 2, first, token, input, rows, &err);
     sb_session_close(session);
     sb_model_close(model);
     free(rows);

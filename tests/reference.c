@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "session_rows.h"
+
 /* --- leaves --- */
 
 struct walk {
@@ -32,7 +34,7 @@ static void row_after(const struct walk *walk, const struct leaf *prefix, double
     const int32_t input = 0;
     assert_int_equal(sb_session_begin(session, 0, "", 0, &err), SB_OK);
     for (int32_t i = 0; i <= prefix->n_tokens; i++) {
-        assert_int_equal(sb_session_step(session, 1, &parent, &token, &input, row, &err), SB_OK);
+        assert_int_equal(session_rows(session, 1, &parent, &token, &input, row, &err), SB_OK);
         parent = 0;
         token = i < prefix->n_tokens ? prefix->tokens[i] : -1;
     }

@@ -69,19 +69,19 @@ static void test_steps(void **state)
     double rows[3 * N_WORDS], expected[N_WORDS];
     assert_int_equal(sb_session_open(&s, model, &(sb_session_spec){.max_inputs = 2}, NULL), SB_OK);
     assert_int_equal(sb_session_begin(s, 1, "a", 1, NULL), SB_OK);
-    assert_int_equal(sb_session_step(s, 2, (int32_t[]){-1, -1}, (int32_t[]){-1, -1},
-                                     (int32_t[]){1, 0}, rows, NULL),
-                     SB_OK);
-    assert_int_equal(sb_session_step(s, 3, (int32_t[]){1, 0, 1}, (int32_t[]){C, B, A},
-                                     (int32_t[]){0, 1, 0}, rows, NULL),
+    assert_int_equal(
+        session_rows(s, 2, (int32_t[]){-1, -1}, (int32_t[]){-1, -1}, (int32_t[]){1, 0}, rows, NULL),
+        SB_OK);
+    assert_int_equal(session_rows(s, 3, (int32_t[]){1, 0, 1}, (int32_t[]){C, B, A},
+                                  (int32_t[]){0, 1, 0}, rows, NULL),
                      SB_OK);
     static const char *const prefixes[] = {"c", "a b", "a"};
     for (int i = 0; i < 3; i++) {
         row_after(model, prefixes[i], expected);
         assert_memory_equal(rows + i * N_WORDS, expected, sizeof expected);
     }
-    assert_int_equal(sb_session_step(s, 3, (int32_t[]){1, 0, 0}, (int32_t[]){C, B, A},
-                                     (int32_t[]){1, 0, 0}, rows, NULL),
+    assert_int_equal(session_rows(s, 3, (int32_t[]){1, 0, 0}, (int32_t[]){C, B, A},
+                                  (int32_t[]){1, 0, 0}, rows, NULL),
                      SB_OK);
     static const char *const longer[] = {"a b c", "c b", "c a"};
     for (int i = 0; i < 3; i++) {

@@ -259,7 +259,7 @@ static sb_status counted_begin(void *session, int32_t input, const char *text, s
     return SB_OK;
 }
 
-static sb_status counted_step(void *session, int32_t n_rows, const int32_t *parent,
+static sb_status counted_step(void *session, int32_t n_rows, const int32_t *from, const int32_t *to,
                               const int32_t *token, const int32_t *input, void *rows, sb_error *err)
 {
     counted_session *const s = session;
@@ -268,7 +268,7 @@ static sb_status counted_step(void *session, int32_t n_rows, const int32_t *pare
     pthread_mutex_lock(&counter.lock);
     for (int32_t i = 0; i < n_rows; i++) {
         const uint64_t path =
-            parent[i] < 0 ? s->starts[input[i]] : mix(s->now[parent[i]], (uint64_t)token[i]);
+            from[i] < 0 ? s->starts[input[i]] : mix(s->now[from[i]], (uint64_t)token[i]);
         s->next[i] = path;
         counter.noted[counter.n++ % MOST_NOTED] = path;
         if (counter.n == counter.fail_at)
@@ -277,7 +277,8 @@ static sb_status counted_step(void *session, int32_t n_rows, const int32_t *pare
             row[i * COUNTED_VOCAB + t] = (float)(mix(path, (uint64_t)t + 99) % 1000) / 300;
     }
     pthread_mutex_unlock(&counter.lock);
-    memcpy(s->now, s->next, (size_t)n_rows * sizeof *s->now);
+    for (int32_t i = 0; i < n_rows; i++)
+        s->now[to[i]] = s->next[i];
     return status;
 }
 
@@ -287,17 +288,20 @@ static size_t counted_size(const void *session)
     return sizeof(uint64_t);
 }
 
-static void counted_save(const void *session, int32_t row, void *state)
+static void counted_save(const void *session, int32_t state, void *bytes)
 {
     const counted_session *const s = session;
-    memcpy(state, &s->now[row], sizeof s->now[row]);
+    memcpy(bytes, &s->now[state], sizeof s->now[state]);
 }
 
-static sb_status counted_restore(void *session, int32_t n_rows, const void *states, sb_error *err)
+static sb_status counted_restore(void *session, int32_t n, const int32_t *states, const void *bytes,
+                                 sb_error *err)
 {
     (void)err;
     counted_session *const s = session;
-    memcpy(s->now, states, (size_t)n_rows * sizeof *s->now);
+    for (int32_t i = 0; i < n; i++)
+        memcpy(&s->now[states[i]], (const char *)bytes + (size_t)i * sizeof *s->now,
+               sizeof *s->now);
     return SB_OK;
 }
 
@@ -451,7 +455,7 @@ static void models_without_states_are_refused(void **state)
     assert_null(none);
 }
 
-/* The two functions check what they are given: here a step of one row was taken, or none. */
+/* The functions check what they are given: here there is one state, number 0, or none. */
 static void sessions_check_states(void **state)
 {
     (void)state;
@@ -466,20 +470,30 @@ static void sessions_check_states(void **state)
     assert_true(sb_model_get_info(model)->vocab_size <= 64);
     assert_int_equal(sb_session_begin(session, 0, "", 0, NULL), SB_OK);
     assert_int_equal(sb_session_save(session, 0, saved, NULL), SB_ERR_ARGUMENT);
-    assert_int_equal(sb_session_step(session, 1, &none, &none, &first, row, NULL), SB_OK);
+    assert_int_equal(session_rows(session, 1, &none, &none, &first, row, NULL), SB_OK);
     assert_int_equal(sb_session_save(session, 1, saved, NULL), SB_ERR_ARGUMENT);
     assert_int_equal(sb_session_save(session, -1, saved, NULL), SB_ERR_ARGUMENT);
     assert_int_equal(sb_session_save(session, 0, NULL, NULL), SB_ERR_ARGUMENT);
     assert_int_equal(sb_session_save(session, 0, saved, NULL), SB_OK);
-    assert_int_equal(sb_session_restore(session, -1, saved, NULL), SB_ERR_ARGUMENT);
-    assert_int_equal(sb_session_restore(session, 1, NULL, NULL), SB_ERR_ARGUMENT);
-    assert_int_equal(sb_session_restore(session, 0, saved, NULL), SB_OK);
-    assert_int_equal(sb_session_save(session, 0, saved, NULL), SB_ERR_ARGUMENT); /* no row now */
+    assert_int_equal(sb_session_restore(session, -1, &first, saved, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_restore(session, 1, &first, NULL, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_restore(session, 1, NULL, saved, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_restore(session, 1, &none, saved, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_restore(session, 2, (int32_t[]){3, 3}, saved, NULL),
+                     SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_restore(session, 1, (int32_t[]){3}, saved, NULL), SB_OK);
+    assert_int_equal(sb_session_save(session, 3, saved, NULL), SB_OK);
+    assert_int_equal(sb_session_save(session, 0, saved, NULL), SB_OK); /* state 0 is still there */
+    assert_int_equal(sb_session_release(session, -1, &first, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_release(session, 1, NULL, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_release(session, 1, &first, NULL), SB_OK);
+    assert_int_equal(sb_session_save(session, 0, saved, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_save(session, 3, saved, NULL), SB_OK);
     sb_session_close(session);
     assert_int_equal(sb_session_open(&session, other, &(sb_session_spec){.max_inputs = 1}, NULL),
                      SB_OK);
     assert_int_equal(sb_session_save(session, 0, saved, NULL), SB_ERR_ARGUMENT);
-    assert_int_equal(sb_session_restore(session, 1, saved, NULL), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_session_restore(session, 1, &first, saved, NULL), SB_ERR_ARGUMENT);
     sb_session_close(session);
     sb_model_close(other);
     sb_model_close(model);

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "draw_check.h"
+#include "session_rows.h"
 
 static sb_decoder *open_decoder(int32_t vocab, sb_row_type type, int32_t slots)
 {
@@ -366,7 +367,7 @@ static void steps_equal_the_call(void **state)
         }
         const int32_t *parent, *token, *input;
         const int32_t n = sb_decoder_rows(decoder, &parent, &token, &input);
-        assert_int_equal(sb_session_step(session, n, parent, token, input, rows, &err), SB_OK);
+        assert_int_equal(session_rows(session, n, parent, token, input, rows, &err), SB_OK);
         assert_int_equal(sb_decoder_advance(decoder, rows, VOCAB, &err), SB_OK);
         while ((slot = sb_decoder_finished(decoder)) >= 0) {
             assert_int_equal(sb_decoder_take(decoder, slot, result, &err), SB_OK);

@@ -73,8 +73,8 @@ static double compare_sentence(const network *net, const char *path, const int32
     for (int32_t i = 0; i < n_previous * vocab; i++)
         scale = fmax(scale, fabs(expected[i]));
     for (int32_t t = 0; t < n_previous; t++) {
-        const int32_t parent = t == 0 ? -1 : 0, token = t == 0 ? -1 : previous[t];
-        assert_int_equal(net->ops->step(session, 1, &parent, &token, &input, row, NULL), SB_OK);
+        const int32_t from = t == 0 ? -1 : 0, to = 0, token = t == 0 ? -1 : previous[t];
+        assert_int_equal(net->ops->step(session, 1, &from, &to, &token, &input, row, NULL), SB_OK);
         for (int32_t i = 0; i < vocab; i++)
             worst = fmax(worst, fabs((double)row[i] - expected[t * vocab + i]) / scale);
     }

@@ -297,15 +297,15 @@ static void a_refused_step_leaves_no_rows(void **state)
         assert_int_equal(sb_session_open(&session, model, &spec, NULL), SB_OK);
         assert_int_equal(sb_session_begin(session, 0, prompt, strlen(prompt), NULL), SB_OK);
         assert_int_equal(sb_session_begin(session, 1, "Tom", 3, NULL), SB_OK);
-        assert_int_equal(sb_session_step(session, 2, none, none, pair, rows, NULL), SB_OK);
+        assert_int_equal(session_rows(session, 2, none, none, pair, rows, NULL), SB_OK);
         if (is_refused) {
-            assert_int_equal(sb_session_step(session, 4, back, tokens, inputs, rows, NULL), SB_OK);
+            assert_int_equal(session_rows(session, 4, back, tokens, inputs, rows, NULL), SB_OK);
             assert_int_equal(sb_session_begin(session, 0, prompt, strlen(prompt), NULL), SB_OK);
-            assert_int_equal(sb_session_step(session, 1, pair + 1, tokens, inputs, rows, NULL),
+            assert_int_equal(session_rows(session, 1, pair + 1, tokens, inputs, rows, NULL),
                              SB_ERR_STATE);
-            assert_int_equal(sb_session_step(session, 2, none, none, pair, rows, NULL), SB_OK);
+            assert_int_equal(session_rows(session, 2, none, none, pair, rows, NULL), SB_OK);
         }
-        assert_int_equal(sb_session_step(session, 2, pair, tokens, pair, rows, NULL), SB_OK);
+        assert_int_equal(session_rows(session, 2, pair, tokens, pair, rows, NULL), SB_OK);
         for (size_t j = 0; j < 2 * n_vocab; j++)
             if (is_refused)
                 assert_true(fabsf(rows[j] - expected[j]) < 1e-4F);
@@ -335,17 +335,17 @@ static void a_failed_prompt_is_told_to_all(void **state)
     assert_int_equal(sb_session_open(&session, model, &spec, NULL), SB_OK);
     assert_int_equal(sb_session_begin(session, 0, "Tom", 3, NULL), SB_OK);
     assert_int_equal(sb_session_begin(session, 1, "Lily", 4, NULL), SB_OK);
-    assert_int_equal(sb_session_step(session, 1, &none, &none, &input, row, NULL), SB_OK);
+    assert_int_equal(session_rows(session, 1, &none, &none, &input, row, NULL), SB_OK);
     for (int i = 0; i < 480; i++) /* far more than it has been opened for */
-        assert_int_equal(sb_session_step(session, 1, &first, &token, &input, row, NULL), SB_OK);
+        assert_int_equal(session_rows(session, 1, &first, &token, &input, row, NULL), SB_OK);
     assert_int_equal(sb_session_begin(session, 2, story, strlen(story), &err), SB_ERR_LIMIT);
     assert_non_null(strstr(err.message, "its context is full"));
     err.message[0] = '\0';
-    assert_int_equal(sb_session_step(session, 1, &first, &token, &input, row, &err), SB_ERR_LIMIT);
+    assert_int_equal(session_rows(session, 1, &first, &token, &input, row, &err), SB_ERR_LIMIT);
     assert_non_null(strstr(err.message, "its context is full"));
-    assert_int_equal(sb_session_step(session, 1, &none, &none, &other, row, &err), SB_ERR_LIMIT);
+    assert_int_equal(session_rows(session, 1, &none, &none, &other, row, &err), SB_ERR_LIMIT);
     assert_int_equal(sb_session_begin(session, 1, "Lily", 4, NULL), SB_OK);
-    assert_int_equal(sb_session_step(session, 1, &none, &none, &other, row, &err), SB_OK);
+    assert_int_equal(session_rows(session, 1, &none, &none, &other, row, &err), SB_OK);
     sb_session_close(session);
     free(row);
     sb_model_close(model);

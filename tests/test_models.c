@@ -38,8 +38,8 @@ static void test_tree_steps(void **state)
     assert_int_equal(sb_session_open(&session, model, &(sb_session_spec){.max_inputs = 2}, &err),
                      SB_OK);
     assert_int_equal(sb_session_begin(session, 1, "on on", 5, &err), SB_OK);
-    assert_int_equal(sb_session_step(session, 2, (int32_t[]){-1, -1}, (int32_t[]){-1, -1},
-                                     (int32_t[]){0, 1}, rows, &err),
+    assert_int_equal(session_rows(session, 2, (int32_t[]){-1, -1}, (int32_t[]){-1, -1},
+                                  (int32_t[]){0, 1}, rows, &err),
                      SB_OK);
     check_near(rows[stop], log(0.317));
     check_near(rows[never], -INFINITY);
@@ -51,16 +51,15 @@ static void test_tree_steps(void **state)
     assert_false(sb_session_is_leaf(session, 2, stop));
     assert_false(sb_session_is_leaf(session, 0, n));
     /* Rows change places; a token without an edge is a dead end; one of probability zero is not. */
-    assert_int_equal(sb_session_step(session, 3, (int32_t[]){1, 0, 0},
-                                     (int32_t[]){only, only, never}, (int32_t[]){1, 0, 0}, rows,
-                                     &err),
+    assert_int_equal(session_rows(session, 3, (int32_t[]){1, 0, 0}, (int32_t[]){only, only, never},
+                                  (int32_t[]){1, 0, 0}, rows, &err),
                      SB_OK);
     check_near(rows[token_of(model, "right")], log(1e-12));
     for (int32_t t = 0; t < n; t++)
         check_near(rows[n + t], -INFINITY);
     check_near(rows[2 * n + token_of(model, "here")], 0);
     assert_int_equal(
-        sb_session_step(session, 1, (int32_t[]){1}, (int32_t[]){stop}, (int32_t[]){0}, rows, &err),
+        session_rows(session, 1, (int32_t[]){1}, (int32_t[]){stop}, (int32_t[]){0}, rows, &err),
         SB_OK);
     check_near(rows[stop], -INFINITY);
     sb_session_close(session);
@@ -243,31 +242,32 @@ static void test_session_arguments(void **state)
     } cases[] = {
         {0, -1, -1, 0, "n_rows is 0; expected at least 1"},
         {-1, -1, -1, 0, "n_rows is -1; expected at least 1"},
-        {1, 0, 0, 0, "row 0: parent is 0, but the previous step had 0 rows"},
-        {1, -2, -1, 0, "row 0: parent is -2, but the previous step had 0 rows"},
-        {1, -1, 0, 0, "row 0: parent is -1 and token is 0; expected both to be -1, or neither"},
+        {1, 0, 0, 0, "row 0: from is 0, but the session has no state of this number"},
+        {1, -2, -1, 0, "row 0: from is -2, but the session has no state of this number"},
+        {1, -1, 0, 0, "row 0: from is -1 and token is 0; expected both to be -1, or neither"},
         {1, -1, 2, 0, "row 0: token is 2; expected 0 to 1"},
         {1, -1, -2, 0, "row 0: token is -2; expected 0 to 1"},
         {1, -1, -1, 2, "row 0: input is 2; expected 0 to 1"},
         {1, -1, -1, -1, "row 0: input is -1; expected 0 to 1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_int_equal(sb_session_step(s, cases[i].n, &cases[i].parent, &cases[i].token,
-                                         &cases[i].input, rows, &err),
+        assert_int_equal(session_rows(s, cases[i].n, &cases[i].parent, &cases[i].token,
+                                      &cases[i].input, rows, &err),
                          SB_ERR_ARGUMENT);
         assert_string_equal(err.message, cases[i].message);
     }
     const int32_t root = -1, zero = 0, one = 1;
-    assert_int_equal(sb_session_step(s, 1, NULL, &root, &zero, rows, &err), SB_ERR_ARGUMENT);
+    assert_int_equal(session_rows(s, 1, NULL, &root, &zero, rows, &err), SB_ERR_ARGUMENT);
     assert_int_equal(sb_session_begin(s, 2, "", 0, &err), SB_ERR_ARGUMENT);
     assert_int_equal(sb_session_begin(s, 0, NULL, 1, &err), SB_ERR_ARGUMENT);
-    /* A step past a leaf fails, and leaves no rows to continue. */
+    /* A step past a leaf fails, and leaves no states to continue. */
     assert_int_equal(sb_session_begin(s, 1, "1 1", 3, &err), SB_OK);
-    assert_int_equal(sb_session_step(s, 1, &root, &root, &one, rows, &err), SB_OK);
-    assert_int_equal(sb_session_step(s, 1, &zero, &one, &one, rows, &err), SB_ERR_ARGUMENT);
+    assert_int_equal(session_rows(s, 1, &root, &root, &one, rows, &err), SB_OK);
+    assert_int_equal(session_rows(s, 1, &zero, &one, &one, rows, &err), SB_ERR_ARGUMENT);
     assert_string_equal(err.message, "row 0 continues a leaf of the tree");
-    assert_int_equal(sb_session_step(s, 1, &zero, &one, &one, rows, &err), SB_ERR_ARGUMENT);
-    assert_string_equal(err.message, "row 0: parent is 0, but the previous step had 0 rows");
+    assert_int_equal(session_rows(s, 1, &zero, &one, &one, rows, &err), SB_ERR_ARGUMENT);
+    assert_string_equal(err.message,
+                        "row 0: from is 0, but the session has no state of this number");
     sb_session_close(s);
     sb_session_close(NULL);
     sb_model_close(model);
@@ -286,10 +286,10 @@ static void no_close(void *session)
     (void)session;
 }
 
-static sb_status flat_step(void *session, int32_t n_rows, const int32_t *parent,
+static sb_status flat_step(void *session, int32_t n_rows, const int32_t *from, const int32_t *to,
                            const int32_t *token, const int32_t *input, void *rows, sb_error *err)
 {
-    (void)session, (void)parent, (void)token, (void)input, (void)err;
+    (void)session, (void)from, (void)to, (void)token, (void)input, (void)err;
     memset(rows, 0, (size_t)n_rows * 3 * sizeof(float));
     return SB_OK;
 }
@@ -336,8 +336,8 @@ static void test_custom(void **state)
     assert_int_equal(sb_session_begin(s, 0, "", 0, &err), SB_OK);
     assert_int_equal(sb_session_begin(s, 0, "x", 1, &err), SB_ERR_INPUT);
     assert_string_equal(err.message, "a model of kind 'flat' takes no input");
-    assert_int_equal(sb_session_step(s, 2, root, root, input, rows, &err), SB_OK);
-    assert_int_equal(sb_session_step(s, 3, root, root, input, rows, &err), SB_ERR_LIMIT);
+    assert_int_equal(session_rows(s, 2, root, root, input, rows, &err), SB_OK);
+    assert_int_equal(session_rows(s, 3, root, root, input, rows, &err), SB_ERR_LIMIT);
     assert_string_equal(err.message, "3 rows at once, but the model takes at most 2");
     assert_false(sb_session_is_leaf(s, 0, 0));
     assert_null(sb_model_token_text(model, 0));

@@ -30,10 +30,10 @@ static sb_status begin(void *session, int32_t input, const char *text, size_t si
     return SB_OK;
 }
 
-static sb_status step(void *session, int32_t n_rows, const int32_t *parent, const int32_t *token,
-                      const int32_t *input, void *rows, sb_error *err)
+static sb_status step(void *session, int32_t n_rows, const int32_t *from, const int32_t *to,
+                      const int32_t *token, const int32_t *input, void *rows, sb_error *err)
 {
-    (void)session, (void)parent, (void)token, (void)input, (void)err;
+    (void)session, (void)from, (void)to, (void)token, (void)input, (void)err;
     for (int32_t i = 0; i < 4 * n_rows; i++)
         ((float *)rows)[i] = 0;
     return SB_OK;

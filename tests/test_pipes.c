@@ -239,10 +239,10 @@ static void close_nothing(void *session)
     (void)session;
 }
 
-static sb_status step_evenly(void *session, int32_t n_rows, const int32_t *parent,
+static sb_status step_evenly(void *session, int32_t n_rows, const int32_t *from, const int32_t *to,
                              const int32_t *token, const int32_t *input, void *rows, sb_error *err)
 {
-    (void)session, (void)parent, (void)token, (void)input, (void)err;
+    (void)session, (void)from, (void)to, (void)token, (void)input, (void)err;
     memset(rows, 0, (size_t)n_rows * 3 * sizeof(float));
     return SB_OK;
 }
@@ -282,6 +282,7 @@ static void sessions_are_made_to_measure(void **state)
         assert_int_equal(sb_draw_batch(model, inputs, 2, &config, &plan, results, NULL), SB_OK);
         assert_int_equal(noted.max_inputs, cases[i].max_inputs);
         assert_int_equal(noted.max_rows, 4 * cases[i].max_inputs);
+        assert_int_equal(noted.max_states, 4 * cases[i].max_inputs);
         assert_int_equal(noted.max_len, 4);
         assert_int_equal(noted.threads, 3);
     }

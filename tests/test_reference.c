@@ -20,6 +20,7 @@
 #include "draw_check.h"
 #include "model/safetensors.h"
 #include "model_check.h"
+#include "session_rows.h"
 
 static const double tolerance = 1e-4;
 enum { MAX_LEN = 20 }; /* of the recorded beams */
@@ -125,8 +126,8 @@ static float *forced_rows(const reference *r, const char *text, const int32_t *p
         fail_msg("%s", err.message);
     for (size_t i = 0; i < n; i++) {
         const int32_t parent = i == 0 ? -1 : 0, token = i == 0 ? -1 : previous[i], input = 0;
-        if (sb_session_step(session, 1, &parent, &token, &input, rows + i * (size_t)r->vocab,
-                            &err) != SB_OK)
+        if (session_rows(session, 1, &parent, &token, &input, rows + i * (size_t)r->vocab, &err) !=
+            SB_OK)
             fail_msg("step %zu: %s", i, err.message);
     }
     sb_session_close(session);

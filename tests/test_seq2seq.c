@@ -60,7 +60,7 @@ static void begin(sb_session *session, int32_t input, const char *text)
 static void step_one(sb_session *session, int32_t parent, int32_t token, int32_t input, float *row)
 {
     sb_error err = {.message = ""};
-    if (sb_session_step(session, 1, &parent, &token, &input, row, &err) != SB_OK)
+    if (session_rows(session, 1, &parent, &token, &input, row, &err) != SB_OK)
         fail_msg("%s", err.message);
 }
 
@@ -125,9 +125,9 @@ static void longest(void **state)
     step_one(session, -1, -1, 0, first);
     for (int i = 1; i < TINY_LONGEST; i++)
         step_one(session, 0, token, 0, row);
-    assert_int_equal(sb_session_step(session, 1, &parent, &token, &input, row, &err), SB_ERR_LIMIT);
+    assert_int_equal(session_rows(session, 1, &parent, &token, &input, row, &err), SB_ERR_LIMIT);
     assert_string_equal(err.message, "row 0: the sequence is too long; the model has 38 positions");
-    assert_int_equal(sb_session_step(session, 1, &parent, &token, &input, row, &err),
+    assert_int_equal(session_rows(session, 1, &parent, &token, &input, row, &err),
                      SB_ERR_ARGUMENT); /* a failure leaves no rows */
     step_one(session, -1, -1, 0, row);
     assert_same_row(row, first, TINY_VOCAB);
@@ -201,7 +201,7 @@ static void check_walk(const char *path)
             choose(&w, vocab, &next[i], &parent[i], &token[i]);
             input[i] = next[i].input;
         }
-        assert_int_equal(sb_session_step(w.session, n, parent, token, input, rows, NULL), SB_OK);
+        assert_int_equal(session_rows(w.session, n, parent, token, input, rows, NULL), SB_OK);
         for (int32_t i = 0; i < n; i++) {
             row_alone(model, w.source[input[i]], next[i].path, next[i].n, alone);
             assert_same_row(rows + i * vocab, alone, vocab);
@@ -235,9 +235,9 @@ static void memory_fails_once(void **state)
         alloc_fail_at(n);
         sb_status status = sb_session_begin(session, 1, sources[3], strlen(sources[3]), NULL);
         if (status == SB_OK)
-            status = sb_session_step(session, 1, &root, &root, &input, row, NULL);
+            status = session_rows(session, 1, &root, &root, &input, row, NULL);
         if (status == SB_OK)
-            status = sb_session_step(session, 1, &parent, &token, &input, row, NULL);
+            status = session_rows(session, 1, &parent, &token, &input, row, NULL);
         ended = !alloc_has_failed();
         alloc_fail_at(0);
         assert_int_equal(status, ended ? SB_OK : SB_ERR_MEMORY);

@@ -334,8 +334,8 @@ static sb_status open_and_walk(const uint8_t *file, size_t size)
                      SB_OK);
     (void)sb_session_begin(session, 0, "s1 s2 s3", 8, &err);
     static const int32_t none[] = {-1, -1}, parent[] = {1, 0}, token[] = {0, 0}, input[] = {0, 1};
-    if (sb_session_step(session, 2, none, none, input, rows, &err) == SB_OK)
-        (void)sb_session_step(session, 2, parent, token, input, rows, &err);
+    if (session_rows(session, 2, none, none, input, rows, &err) == SB_OK)
+        (void)session_rows(session, 2, parent, token, input, rows, &err);
     free(rows);
     sb_session_close(session);
     sb_model_close(model);
@@ -402,11 +402,11 @@ static sb_status open_begin_step(const char *path, const uint8_t *file, size_t s
     if (status == SB_OK)
         status = sb_session_begin(session, 1, "s4 s5 nowhere s6 s7 s8 s9 s10 s11", 33, &err);
     if (status == SB_OK)
-        status = sb_session_step(session, 2, (int32_t[]){-1, -1}, (int32_t[]){-1, -1},
-                                 (int32_t[]){0, 1}, rows, &err);
+        status = session_rows(session, 2, (int32_t[]){-1, -1}, (int32_t[]){-1, -1},
+                              (int32_t[]){0, 1}, rows, &err);
     if (status == SB_OK)
-        status = sb_session_step(session, 3, (int32_t[]){1, 1, 0}, (int32_t[]){7, 8, 9},
-                                 (int32_t[]){1, 1, 0}, rows, &err);
+        status = session_rows(session, 3, (int32_t[]){1, 1, 0}, (int32_t[]){7, 8, 9},
+                              (int32_t[]){1, 1, 0}, rows, &err);
     sb_session_close(session);
     sb_model_close(model);
     if (status == SB_ERR_MEMORY)

@@ -99,8 +99,8 @@ static sb_status step_model(bench_worker *worker, int32_t n, const int32_t *pare
         worker->rows_capacity = (size_t)n;
     }
     const double start = bench_now();
-    const sb_status status =
-        sb_session_step(worker->session, n, parent, token, input, worker->rows, &worker->err);
+    const sb_status status = sb_session_step(worker->session, n, parent, worker->states, token,
+                                             input, worker->rows, &worker->err);
     worker->model_seconds += bench_now() - start;
     worker->n_rows += (uint64_t)n;
     return status;
@@ -201,6 +201,9 @@ sb_status bench_worker_open(bench_worker *worker, const sb_model *model, const b
     if (status == SB_OK)
         status = sb_session_open(&worker->session, model, &spec, err);
     worker->straight = cli_realloc(NULL, 3 * (size_t)spec.max_rows, sizeof *worker->straight);
+    worker->states = cli_realloc(NULL, (size_t)spec.max_rows, sizeof *worker->states);
+    for (int32_t i = 0; i < spec.max_rows; i++)
+        worker->states[i] = i;
     for (size_t i = 0; i < n_cases && status == SB_OK; i++)
         if (bench_method_of(plan, i) != BENCH_ROWS)
             status = open_decoder(worker, i, err);
@@ -221,4 +224,5 @@ void bench_worker_close(bench_worker *worker)
     free(worker->decoders);
     free(worker->rows);
     free(worker->straight);
+    free(worker->states);
 }

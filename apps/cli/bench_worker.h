@@ -16,6 +16,7 @@ typedef struct bench_worker {
     sb_result *result;
     void *rows; /* grows in the warm-up */
     size_t rows_capacity;
+    int32_t *states;   /* (k * batch) 0, 1, ...: row i of a step gets state i */
     int32_t *straight; /* (3, k * batch) parents, tokens and inputs of BENCH_ROWS */
     /* Results of the last round. */
     double model_seconds, search_seconds;

@@ -21,6 +21,7 @@ typedef struct walk {
     sb_decoder *decoder;
     int32_t *places;
     size_t n_places;
+    int32_t *states; /* 0, 1, ...: row i of a level gets state i */
     void *rows;
 } walk;
 
@@ -68,6 +69,7 @@ static void walk_close(walk *opened)
     sb_decoder_close(opened->decoder);
     sb_session_close(opened->session);
     free(opened->places);
+    free(opened->states);
     free(opened->rows);
 }
 
@@ -79,8 +81,11 @@ static sb_status walk_step(walk *walking, const sb_model_info *info, sb_error *e
     const size_t cell = info->row_type == SB_ROW_FLOAT ? sizeof(float) : sizeof(double);
     const size_t stride = (size_t)info->vocab_size;
     walking->rows = cli_realloc(walking->rows, (size_t)n * stride, cell);
-    const sb_status status =
-        sb_session_step(walking->session, n, parent, token, input, walking->rows, err);
+    walking->states = cli_realloc(walking->states, (size_t)n, sizeof *walking->states);
+    for (int32_t i = 0; i < n; i++)
+        walking->states[i] = i;
+    const sb_status status = sb_session_step(walking->session, n, parent, walking->states, token,
+                                             input, walking->rows, err);
     return status == SB_OK ? sb_decoder_advance(walking->decoder, walking->rows, stride, err)
                            : status;
 }

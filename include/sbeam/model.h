@@ -1,8 +1,9 @@
 /* Models: they compute the next-token scores that a search asks for.
  *
  * A model is a table of functions and the data behind it. It is const once open, and threads may
- * share it. A session holds the states of the rows that one thread works on. sb_model_open opens a
- * file as one of the library's models; sb_model_open_custom makes a model of your own table. */
+ * share it. A session belongs to one thread and holds states: what the model needs to continue from
+ * a prefix. The caller numbers the states. sb_model_open opens a file as one of the library's
+ * models; sb_model_open_custom makes a model of your own table. */
 #ifndef SBEAM_MODEL_H
 #define SBEAM_MODEL_H
 
@@ -27,10 +28,11 @@ typedef struct sb_model_info {
     int32_t eos;          /* the token that ends a sequence, or -1 if there is none */
     sb_row_type row_type; /* the type of the rows that step writes */
     bool needs_input;     /* true: the model needs a source or a prompt; sb_draw refuses NULL */
-    int32_t max_rows; /* maximum number of rows of a step, or 0: no limit. If possible, each input
-                         uses one row fewer, so that a model can keep its prompt there */
-    int32_t max_len;  /* maximum number of steps of a sequence, EOS included, or 0: no limit.
-                       * Drawing uses the smaller of this and the max_len of the settings */
+    int32_t
+        max_rows;    /* maximum number of rows of a step and of states, or 0: no limit. If possible,
+                      * each input uses one fewer, so that a model can keep its prompt there */
+    int32_t max_len; /* maximum number of steps of a sequence, EOS included, or 0: no limit.
+                      * Drawing uses the smaller of this and the max_len of the settings */
     bool has_threads; /* true: the model spreads a step over threads itself. Drawing then has one
                        * worker, whose session gets the threads */
     bool rows_depend_on_batch; /* true: the last bits of a row depend on the rows that are computed
@@ -44,6 +46,8 @@ typedef struct sb_model_info {
 typedef struct sb_session_spec {
     int32_t max_inputs; /* maximum number of inputs at once, >= 1 */
     int32_t max_rows;   /* maximum number of rows of a step, or 0: not known */
+    int32_t max_states; /* states are numbered 0 .. max_states - 1; 0: as many as max_rows, and if
+                         * that is 0, too, not known */
     int32_t max_len;    /* maximum number of steps of a sequence, or 0: not known */
     int32_t threads;    /* threads for models with has_threads; 0: one */
 } sb_session_spec;
@@ -66,14 +70,19 @@ typedef struct sb_model_ops {
     /* Optional. Sets the text of input number `input` (0 <= input < max_inputs): the prefix to
      * continue, or the source. A model without this function takes only the empty input. */
     sb_status (*begin)(void *session, int32_t input, const char *text, size_t size, sb_error *err);
-    /* Required. Computes n_rows rows. Row i continues row parent[i] of the previous call with
-     * token[i]; if both are -1, it starts input[i] from its beginning. rows is (n_rows, vocab_size)
-     * of row_type and the caller's. */
-    sb_status (*step)(void *session, int32_t n_rows, const int32_t *parent, const int32_t *token,
-                      const int32_t *input, void *rows, sb_error *err);
-    /* Optional. Returns whether the child `token` of row `row` of the last step is a leaf. Its
-     * answer for EOS does not matter. */
-    bool (*is_leaf)(void *session, int32_t row, int32_t token);
+    /* Required. Computes n_rows rows. Row i continues state from[i] with token[i]; if both are -1,
+     * it starts input[i] from its beginning. Its own state becomes state to[i]. No two rows have
+     * the same `to`, but a `to` may be a `from`, of this row or of others: every `from` means the
+     * state before the call. A state keeps its number, over any number of calls, until it is
+     * released or is the `to` of another row. rows is (n_rows, vocab_size) of row_type and the
+     * caller's. */
+    sb_status (*step)(void *session, int32_t n_rows, const int32_t *from, const int32_t *to,
+                      const int32_t *token, const int32_t *input, void *rows, sb_error *err);
+    /* Optional. Frees n states: nothing continues them, and their numbers may be used again. */
+    void (*release)(void *session, int32_t n, const int32_t *states);
+    /* Optional. Returns whether the child `token` of a state is a leaf. Its answer for EOS does not
+     * matter. */
+    bool (*is_leaf)(void *session, int32_t state, int32_t token);
     /* Optional. Returns the text of one token, or NULL if it has none; owned by the model. */
     const char *(*token_text)(const void *self, int32_t token);
     /* Optional. Returns the id of the token with this text, or -1. */
@@ -94,15 +103,16 @@ typedef struct sb_model_ops {
     /* Optional. While it is on, `begin` reads its text as tokens between blanks, and encode and
      * decode are not called. */
     void (*set_pretokenized)(void *self, bool on);
-    /* Optional; a model has all of state_size, save and restore, or none. They turn the state of a
-     * row into plain bytes and back, so that any session of the model can continue from its prefix
-     * later (sb_plan.cache_size). state_size returns the number of bytes, the same for all rows and
+    /* Optional; a model has all of state_size, save and restore, or none. They turn a state into
+     * plain bytes and back, so that any session of the model can continue from its prefix later
+     * (sb_plan.cache_size). state_size returns the number of bytes, the same for all states and
      * sessions. */
     size_t (*state_size)(const void *session);
-    /* Writes the state of row `row` of the last step to `state`, of state_size bytes. */
-    void (*save)(const void *session, int32_t row, void *state);
-    /* Makes `states`, (n_rows, state_size) bytes, the rows that the next step continues. */
-    sb_status (*restore)(void *session, int32_t n_rows, const void *states, sb_error *err);
+    /* Writes a state to `bytes`, of state_size bytes. */
+    void (*save)(const void *session, int32_t state, void *bytes);
+    /* Makes n saved states, (n, state_size) bytes, the states of these numbers, all different. */
+    sb_status (*restore)(void *session, int32_t n, const int32_t *states, const void *bytes,
+                         sb_error *err);
     /* Optional; for models with special tokens. While it is on, `begin` reads the names of special
      * tokens in its text as these tokens; while it is off, as text. */
     void (*set_special)(void *self, bool on);
@@ -182,26 +192,28 @@ SB_API void sb_session_close(sb_session *session);
 /* Sets the text of an input. text may be NULL if size is 0. */
 SB_API sb_status sb_session_begin(sb_session *session, int32_t input, const char *text, size_t size,
                                   sb_error *err);
-/* Computes rows. A refused argument changes nothing. If the model fails, the session has no rows
+/* Computes rows. A refused argument changes nothing. If the model fails, the session has no states
  * left: the next step can only start inputs or follow a restore. */
-SB_API sb_status sb_session_step(sb_session *session, int32_t n_rows, const int32_t *parent,
-                                 const int32_t *token, const int32_t *input, void *rows,
-                                 sb_error *err);
-/* Returns whether the child is a leaf; false if the last step has no such row or token. */
-SB_API bool sb_session_is_leaf(sb_session *session, int32_t row, int32_t token);
+SB_API sb_status sb_session_step(sb_session *session, int32_t n_rows, const int32_t *from,
+                                 const int32_t *to, const int32_t *token, const int32_t *input,
+                                 void *rows, sb_error *err);
+/* Frees n states. Numbers without a state are skipped. */
+SB_API sb_status sb_session_release(sb_session *session, int32_t n, const int32_t *states,
+                                    sb_error *err);
+/* Returns whether the child is a leaf; false if there is no such state or token. */
+SB_API bool sb_session_is_leaf(sb_session *session, int32_t state, int32_t token);
 /* Returns whether the model can save and restore states; if not, sb_session_save and
  * sb_session_restore fail with SB_ERR_ARGUMENT. */
 SB_API bool sb_model_has_states(const sb_model *model);
 /* Returns the size of a state in bytes, which may be 0. */
 SB_API size_t sb_session_state_size(const sb_session *session);
-/* Writes the state of a row of the last step to `state`, the caller's, of sb_session_state_size
- * bytes. */
-SB_API sb_status sb_session_save(const sb_session *session, int32_t row, void *state,
+/* Writes a state to `bytes`, the caller's, of sb_session_state_size bytes. */
+SB_API sb_status sb_session_save(const sb_session *session, int32_t state, void *bytes,
                                  sb_error *err);
-/* Makes these states, (n_rows, sb_session_state_size) bytes, the rows that the next step continues.
- * If the model fails, the session has no rows left. */
-SB_API sb_status sb_session_restore(sb_session *session, int32_t n_rows, const void *states,
-                                    sb_error *err);
+/* Makes n saved states, (n, sb_session_state_size) bytes, the states of these numbers. A refused
+ * argument changes nothing. If the model fails, the session has no states left. */
+SB_API sb_status sb_session_restore(sb_session *session, int32_t n, const int32_t *states,
+                                    const void *bytes, sb_error *err);
 
 #ifdef __cplusplus
 }

@@ -68,7 +68,10 @@ static sb_status expand_stay(sb_decoder *decoder, struct slot *slot)
     if (!open_list(decoder, &decoder->candidates, &decoder->candidate_capacity, &best))
         return SB_ERR_MEMORY;
     sb_status status = SB_OK;
-    for (size_t i = 0; i < slot->now.n && status == SB_OK; i++) {
+    slot_set_aside(decoder, slot);
+    for (size_t i = 0; i < decoder->earlier.n; i++)
+        select_offer(&best, slot_earlier(decoder, i));
+    for (size_t i = slot->first_entry; i < slot->end_entry && status == SB_OK; i++) {
         const struct entry *const entry = &slot->now.entries[i];
         if (is_finished(entry))
             select_offer(&best, (struct candidate){entry->score, (int32_t)i, -1});
@@ -77,13 +80,8 @@ static sb_status expand_stay(sb_decoder *decoder, struct slot *slot)
                                      rank_children(&decoder->config, entry), NULL, &best, &best);
     }
     select_sort(&best);
-    for (size_t i = 0; i < best.n && status == SB_OK; i++) {
-        const struct candidate *const c = &best.items[i];
-        status = c->token < 0 ? slot_keep(slot, c->entry)
-                              : slot_push_child(decoder, slot, c->entry, c->token, c->score);
-    }
-    if (decoder->config.early_stop && slot->next.n > 0 && is_finished(&slot->next.entries[0]))
-        slot->n_wanted = 0; /* ends the search */
+    for (size_t i = 0; i < best.n && status == SB_OK; i++)
+        status = slot_push(decoder, slot, &best.items[i]);
     return status;
 }
 
@@ -144,7 +142,7 @@ static sb_status push_in_order(sb_decoder *decoder, struct slot *slot, const str
         const bool is_live =
             j == leaves->n || (i < live->n && select_before(&live->items[i], &leaves->items[j]));
         const struct candidate *const c = is_live ? &live->items[i++] : &leaves->items[j++];
-        status = slot_push_child(decoder, slot, c->entry, c->token, c->score);
+        status = slot_push(decoder, slot, c);
     }
     return status;
 }
@@ -156,7 +154,13 @@ static sb_status expand_leave(sb_decoder *decoder, struct slot *slot)
         !open_list(decoder, &decoder->leaves, &decoder->leaf_capacity, &leaves))
         return SB_ERR_MEMORY;
     sb_status status = SB_OK;
-    for (size_t i = 0; i < slot->now.n && status == SB_OK; i++)
+    slot_set_aside(decoder, slot);
+    for (size_t i = 0; i < decoder->earlier.n; i++) {
+        const sb_end end = decoder->earlier.entries[i].end;
+        select_offer(end == SB_END_NONE || end == SB_END_MAX_LEN ? &live : &leaves,
+                     slot_earlier(decoder, i));
+    }
+    for (size_t i = slot->first_entry; i < slot->end_entry && status == SB_OK; i++)
         status = select_children(decoder, slot, (int32_t)i,
                                  rank_children(&decoder->config, &slot->now.entries[i]), NULL,
                                  &live, &leaves);
@@ -171,17 +175,25 @@ static sb_status expand_leave(sb_decoder *decoder, struct slot *slot)
             n_leaves++;
     }
     leaves.n = n_leaves;
-    status = push_in_order(decoder, slot, &live, &leaves, status);
-    if (status == SB_OK)
-        status = retire(decoder, slot);
-    if (status == SB_OK && is_settled(decoder, slot))
-        slot->n_wanted = 0;
-    return status;
+    return push_in_order(decoder, slot, &live, &leaves, status);
 }
 
-static sb_status expand_beam(sb_decoder *decoder, struct slot *slot, sb_error *err)
+static sb_status settle_beam(sb_decoder *decoder, struct slot *slot, sb_error *err)
 {
     (void)err;
+    if (decoder->config.finished == SB_FINISHED_LEAVE) {
+        const sb_status status = retire(decoder, slot);
+        if (status == SB_OK && is_settled(decoder, slot))
+            slot->n_wanted = 0;
+        return status;
+    }
+    if (decoder->config.early_stop && slot->next.n > 0 && is_finished(&slot->next.entries[0]))
+        slot->n_wanted = 0;
+    return SB_OK;
+}
+
+static sb_status expand_beam(sb_decoder *decoder, struct slot *slot)
+{
     return decoder->config.finished == SB_FINISHED_STAY ? expand_stay(decoder, slot)
                                                         : expand_leave(decoder, slot);
 }
@@ -214,5 +226,6 @@ const struct method method_beam = {
     .close = close_beam,
     .start = start_beam,
     .expand = expand_beam,
+    .settle = settle_beam,
     .finish = finish_beam,
 };

@@ -37,7 +37,7 @@ sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t *slot_n
     slot->temperature = temperature;
     slot->step = 0;
     slot->now.n = slot->next.n = 0;
-    slot->n_path = slot->n_wanted = 0;
+    slot->n_path = slot->n_wanted = slot->n_expanded = slot->n_chunk = slot->n_numbered = 0;
     slot->model_rows = 0;
     slot->pruned = LOGSPACE_NOTHING;
     result_clear(&slot->result);
@@ -95,6 +95,8 @@ sb_status sb_decoder_cancel(sb_decoder *decoder, int32_t slot_number, sb_error *
     struct slot *const slot = &decoder->slots[slot_number];
     if (decoder->failed || slot->state == SLOT_FREE)
         return status_fail(err, SB_ERR_STATE, "slot %d has no job to cancel", slot_number);
+    if (slot->state == SLOT_RUNNING)
+        loop_drop_states(decoder, slot);
     slot->state = SLOT_FREE;
     const sb_status status = loop_build_request(decoder, err);
     return status == SB_OK ? SB_OK : loop_fail(decoder, status, err);
@@ -227,6 +229,7 @@ static void release_slot(const struct method *method, struct slot *slot)
     alloc_free(slot->next.entries);
     alloc_free(slot->path);
     alloc_free(slot->wanted);
+    alloc_free(slot->states);
     result_release(&slot->result);
 }
 
@@ -241,6 +244,8 @@ void sb_decoder_close(sb_decoder *decoder)
     alloc_free(decoder->slots);
     alloc_free(decoder->own);
     alloc_free(decoder->parent);
+    states_close(&decoder->states);
+    alloc_free(decoder->earlier.entries);
     alloc_free(decoder->rows);
     alloc_free(decoder->row_scratch);
     alloc_free(decoder->streams);

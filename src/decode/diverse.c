@@ -31,11 +31,16 @@ static struct ranking rank_children(const sb_config *config, const struct entry 
     return (struct ranking){config->penalty == SB_PENALTY_PATH ? parent->score : parent->phi, 1};
 }
 
-/* Makes the next entries of one group: entries [first, last) of the beam. */
+/* Makes the next entries of one group from its part of this chunk, entries [first, last) of the
+ * beam, and from those that earlier chunks have made for it: decoder->earlier from n_others on. If
+ * the group is complete, counts the tokens that it has chosen. */
 static sb_status expand_group(sb_decoder *decoder, struct slot *slot, size_t first, size_t last,
-                              struct shortlist *best)
+                              size_t n_others, struct shortlist *best)
 {
+    const size_t n_before = slot->next.n;
     sb_status status = SB_OK;
+    for (size_t i = n_others; i < decoder->earlier.n; i++)
+        select_offer(best, slot_earlier(decoder, i));
     for (size_t i = first; i < last && status == SB_OK; i++) {
         const struct entry *const entry = &slot->now.entries[i];
         if (entry->end != SB_END_NONE)
@@ -46,38 +51,54 @@ static sb_status expand_group(sb_decoder *decoder, struct slot *slot, size_t fir
                                 decoder->counts, best, best);
     }
     select_sort(best);
-    for (size_t i = 0; i < best->n && status == SB_OK; i++) {
-        const struct candidate *const c = &best->items[i];
-        if (c->token < 0) {
-            status = slot_keep(slot, c->entry);
-            continue;
-        }
-        status = slot_push_child(decoder, slot, c->entry, c->token, c->score);
-        if (status == SB_OK && decoder->config.penalty == SB_PENALTY_STEP) {
-            struct entry *const child = &slot->next.entries[slot->next.n - 1];
-            child->score = child->phi;
-        }
+    for (size_t i = 0; i < best->n && status == SB_OK; i++)
+        status = slot_push(decoder, slot, &best->items[i]);
+    if (last < slot->now.n && slot->now.entries[last].root == slot->now.entries[first].root)
+        return status; /* the next chunk continues the group */
+    for (size_t i = n_before; i < slot->next.n; i++) {
+        struct entry *const entry = &slot->next.entries[i];
+        if (entry->is_new && decoder->config.penalty == SB_PENALTY_STEP)
+            entry->score = entry->phi;
+        if (entry->is_new)
+            decoder->counts[entry->token]++;
     }
-    for (size_t i = 0; i < best->n; i++)
-        if (best->items[i].token >= 0)
-            decoder->counts[best->items[i].token]++;
     return status;
 }
 
-static sb_status expand_diverse(sb_decoder *decoder, struct slot *slot, sb_error *err)
+/* Puts the entries of the groups that earlier chunks have completed back on slot->next and counts
+ * their tokens. Returns their number in *n. */
+static sb_status keep_groups(sb_decoder *decoder, struct slot *slot, size_t *n)
 {
-    (void)err;
+    const int64_t root = slot->now.entries[slot->first_entry].root;
+    sb_status status = SB_OK;
+    for (*n = 0; *n < decoder->earlier.n && status == SB_OK; ++*n) {
+        const struct entry *const entry = &decoder->earlier.entries[*n];
+        if (entry->root == root)
+            break;
+        if (entry->is_new)
+            decoder->counts[entry->token]++;
+        status = beam_append(&slot->next, entry);
+    }
+    return status;
+}
+
+static sb_status expand_diverse(sb_decoder *decoder, struct slot *slot)
+{
     const size_t width = (size_t)(decoder->config.k / count_groups(&decoder->config));
     if (alloc_reserve(&decoder->candidates, &decoder->candidate_capacity, width,
                       sizeof *decoder->candidates) != SB_OK)
         return SB_ERR_MEMORY;
-    sb_status status = SB_OK;
-    for (size_t first = 0, last; first < slot->now.n && status == SB_OK; first = last) {
-        for (last = first; last < slot->now.n; last++)
+    size_t n_others;
+    slot_set_aside(decoder, slot);
+    sb_status status = keep_groups(decoder, slot, &n_others);
+    for (size_t first = slot->first_entry, last; first < slot->end_entry && status == SB_OK;
+         first = last) {
+        for (last = first; last < slot->end_entry; last++)
             if (slot->now.entries[last].root != slot->now.entries[first].root)
                 break;
         struct shortlist best = {decoder->candidates, 0, width};
-        status = expand_group(decoder, slot, first, last, &best);
+        status = expand_group(decoder, slot, first, last, n_others, &best);
+        n_others = decoder->earlier.n; /* only the first group has begun before */
     }
     /* Only tokens that were chosen have a count. */
     for (size_t i = 0; i < slot->next.n; i++)

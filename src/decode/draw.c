@@ -212,6 +212,7 @@ static sb_session_spec make_session_spec(const struct pool *pool)
     return (sb_session_spec){
         .max_inputs = pool->batch,
         .max_rows = rows < INT32_MAX ? (int32_t)rows : 0,
+        .max_states = rows < INT32_MAX ? (int32_t)rows : 0,
         .max_len = is_shorter ? info->max_len : config->max_len,
         .threads = info->has_threads ? pool->plan.threads : 1,
     };

@@ -1,4 +1,5 @@
 /* A worker: takes jobs from the pool and advances up to `batch` of them together, step by step. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -6,6 +7,18 @@
 #include "decode/cached_steps.h"
 #include "decode/draw_pool.h"
 #include "decode/interrupt.h"
+#include "decode/loop.h"
+
+/* Maximum number of bytes for the scores of the rows that a worker asks for at once, if one row
+ * does not have more. It is wide enough for fast matrix products: 512 rows of 32,000 floats. */
+enum { MOST_SCORE_BYTES = 1 << 26 };
+
+static atomic_int rows_in_tests;
+
+void draw_worker_limit_rows(int32_t n)
+{
+    atomic_store(&rows_in_tests, n);
+}
 
 struct worker {
     struct pool *pool;
@@ -14,15 +27,17 @@ struct worker {
     struct work *work;  /* (batch) the job of each slot; if its reading is NULL, the slot is free */
     struct work *first; /* (batch) the first jobs */
     int32_t n_active;
-    void *rows;
-    size_t rows_size;           /* bytes */
+    void *rows;                 /* (n_room, vocab_size) */
+    size_t n_room;              /* rows */
+    size_t most_rows;           /* maximum number of rows that are asked for at once */
+    const int32_t *to;          /* (n_rows) the states of the rows of the last step */
     struct cached_steps cached; /* used if the pool has a cache */
 };
 
 static bool is_leaf(void *user, int32_t row, int32_t token)
 {
     const struct worker *const worker = user;
-    return sb_session_is_leaf(worker->session, row, token);
+    return sb_session_is_leaf(worker->session, worker->to[row], token);
 }
 
 static int is_stop(void *user, const int32_t *tokens, int32_t n_tokens)
@@ -54,6 +69,20 @@ static int32_t stop_window(const sb_model *model, const sb_config *config)
     return longest < INT32_MAX / 2 ? (int32_t)longest + 1 : 0;
 }
 
+static size_t score_size(const sb_model_info *info)
+{
+    return info->row_type == SB_ROW_FLOAT ? sizeof(float) : sizeof(double);
+}
+
+/* Returns how many rows are asked for at once. The number is a function of the model, so that a
+ * draw does not depend on the batch, the threads or the other draws. */
+static size_t count_rows(const sb_model_info *info)
+{
+    const size_t in_tests = (size_t)atomic_load(&rows_in_tests);
+    const size_t n = MOST_SCORE_BYTES / ((size_t)info->vocab_size * score_size(info));
+    return in_tests > 0 ? in_tests : n > 0 ? n : 1;
+}
+
 /* Opens the decoder, which refuses bad settings before the source is asked for an input. */
 static sb_status open_decoder(struct worker *worker, sb_error *err)
 {
@@ -76,7 +105,11 @@ static sb_status open_decoder(struct worker *worker, sb_error *err)
     worker->first = alloc_array((size_t)pool->batch, sizeof *worker->first);
     if (worker->work == NULL || worker->first == NULL)
         return status_no_memory(err);
-    return sb_decoder_open(&worker->decoder, &spec, &config, err);
+    const sb_status status = sb_decoder_open(&worker->decoder, &spec, &config, err);
+    worker->most_rows = count_rows(info);
+    if (status == SB_OK)
+        loop_serve_session(worker->decoder, worker->most_rows);
+    return status;
 }
 
 /* Opens the session after the first jobs have been taken. A model makes room for the numbers in the
@@ -87,13 +120,15 @@ static sb_status open_session(struct worker *worker, int32_t n_first, sb_error *
     struct pool *const pool = worker->pool;
     sb_session_spec spec = pool->session_spec;
     if (pool_is_empty(pool)) {
-        spec.max_rows = spec.max_rows / pool->batch * n_first;
+        spec.max_rows = spec.max_states = spec.max_rows / pool->batch * n_first;
         spec.max_inputs = n_first;
     }
+    if ((size_t)spec.max_rows > worker->most_rows)
+        spec.max_rows = (int32_t)worker->most_rows;
     sb_status status = sb_session_open(&worker->session, pool->model, &spec, err);
     if (status == SB_OK && pool->cache != NULL)
         status = cached_steps_open(&worker->cached, pool->cache, pool->model, worker->session,
-                                   pool->batch, err);
+                                   pool->batch, worker->most_rows, err);
     return status;
 }
 
@@ -138,21 +173,51 @@ static sb_status begin(struct worker *worker, const struct work *work, sb_error 
     return sb_decoder_cancel(worker->decoder, slot, err);
 }
 
+/* Makes room for n rows, of which there are at most most_rows. Returns false if memory is short. */
+static bool reserve_rows(struct worker *worker, size_t n)
+{
+    if (n <= worker->n_room)
+        return true;
+    const sb_model_info *const info = sb_model_get_info(worker->pool->model);
+    const size_t doubled = 2 * worker->n_room < worker->most_rows ? 2 * worker->n_room : n;
+    const size_t n_room = doubled > n ? doubled : n;
+    alloc_free(worker->rows);
+    worker->n_room = 0;
+    worker->rows = alloc_array(n_room, (size_t)info->vocab_size * score_size(info));
+    if (worker->rows == NULL)
+        return false;
+    worker->n_room = n_room;
+    return true;
+}
+
+/* Computes the rows that the search asks for. */
+static sb_status compute_rows(struct worker *worker, sb_error *err)
+{
+    const sb_model_info *const info = sb_model_get_info(worker->pool->model);
+    const int32_t *from, *token, *input;
+    const int32_t n = sb_decoder_rows(worker->decoder, NULL, &token, &input);
+    if (!reserve_rows(worker, (size_t)n))
+        return status_fail(err, SB_ERR_MEMORY, "not enough memory for %d rows of %d scores", n,
+                           info->vocab_size);
+    if (loop_number_states(worker->decoder, &from, &worker->to) != SB_OK)
+        return status_no_memory(err);
+    struct states *const states = &worker->decoder->states;
+    const int32_t n_released = (int32_t)states->n_released;
+    states->n_released = 0;
+    if (worker->pool->cache != NULL) /* it keeps the states itself */
+        return cached_steps_take(&worker->cached, n, from, worker->to, token, input, worker->rows,
+                                 err);
+    const sb_status status = sb_session_release(worker->session, n_released, states->released, err);
+    return status == SB_OK ? sb_session_step(worker->session, n, from, worker->to, token, input,
+                                             worker->rows, err)
+                           : status;
+}
+
 /* Makes one step of the model and of the search. */
 static sb_status step(struct worker *worker, sb_error *err)
 {
     const sb_model_info *const info = sb_model_get_info(worker->pool->model);
-    const size_t element = info->row_type == SB_ROW_FLOAT ? sizeof(float) : sizeof(double);
-    const int32_t *parent, *token, *input;
-    const int32_t n = sb_decoder_rows(worker->decoder, &parent, &token, &input);
-    if (alloc_reserve(&worker->rows, &worker->rows_size,
-                      (size_t)n * (size_t)info->vocab_size * element, 1) != SB_OK)
-        return status_fail(err, SB_ERR_MEMORY, "not enough memory for %d rows of %d scores", n,
-                           info->vocab_size);
-    sb_status status =
-        worker->pool->cache != NULL
-            ? cached_steps_take(&worker->cached, n, parent, token, input, worker->rows, err)
-            : sb_session_step(worker->session, n, parent, token, input, worker->rows, err);
+    sb_status status = compute_rows(worker, err);
     if (status != SB_OK)
         return status;
     status = sb_decoder_advance(worker->decoder, worker->rows, (size_t)info->vocab_size, err);

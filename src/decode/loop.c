@@ -38,15 +38,15 @@ sb_status loop_refuse_row(const struct row *row, int32_t step, size_t row_number
                        step, row_number, bad, row_score(row, bad));
 }
 
-/* Normalises and filters the slot's rows. Refuses a row without mass. */
+/* Normalises and filters the rows of the slot's chunk. Refuses a row without mass. */
 static sb_status open_rows(sb_decoder *decoder, struct slot *slot, const void *logits,
                            size_t stride, sb_error *err)
 {
-    const sb_status status = reserve_rows(decoder, slot->n_wanted);
+    const sb_status status = reserve_rows(decoder, slot->n_chunk);
     if (status != SB_OK)
         return status;
     const size_t size = decoder->spec.row_type == SB_ROW_FLOAT ? sizeof(float) : sizeof(double);
-    for (size_t i = 0; i < slot->n_wanted; i++) {
+    for (size_t i = 0; i < slot->n_chunk; i++) {
         struct row *const row = &decoder->rows[i];
         const size_t row_number = (size_t)slot->first_row + i;
         if (!row_open(row, (const char *)logits + row_number * stride * size, slot->temperature))
@@ -57,8 +57,23 @@ static sb_status open_rows(sb_decoder *decoder, struct slot *slot, const void *l
                                "follow this prefix",
                                slot->step + 1, row_number);
     }
-    slot->model_rows += slot->n_wanted;
+    slot->model_rows += slot->n_chunk;
     return SB_OK;
+}
+
+/* Finds the entries of the beam that belong to the chunk. Rows are in the order of the entries. */
+static void find_entries(struct slot *slot)
+{
+    const size_t n_rows = slot->n_expanded + slot->n_chunk;
+    slot->first_entry = slot->n_expanded > 0 ? slot->end_entry : 0;
+    slot->end_entry = slot->now.n;
+    for (size_t i = slot->first_entry; n_rows < slot->n_wanted && i < slot->now.n; i++) {
+        const struct entry *const entry = &slot->now.entries[i];
+        if (entry->end == SB_END_NONE && (size_t)entry->row >= n_rows) {
+            slot->end_entry = i;
+            break;
+        }
+    }
 }
 
 static bool grows(const struct slot *slot)
@@ -66,19 +81,86 @@ static bool grows(const struct slot *slot)
     return slot->n_wanted > 0;
 }
 
-/* Makes one step in one slot. */
-static sb_status advance_slot(sb_decoder *decoder, struct slot *slot, const void *logits,
-                              size_t stride, sb_error *err)
+/* --- states --- */
+
+void loop_serve_session(sb_decoder *decoder, size_t most_rows)
 {
-    sb_status status = open_rows(decoder, slot, logits, stride, err);
-    if (status != SB_OK)
+    decoder->numbers_states = true;
+    decoder->most_rows = most_rows;
+}
+
+void loop_drop_states(sb_decoder *decoder, struct slot *slot)
+{
+    for (size_t i = 0; i < slot->n_numbered; i++)
+        states_drop(&decoder->states, slot->states[i]);
+    for (size_t i = slot->n_numbered; i < slot->n_wanted; i++)
+        if (slot->wanted[i].from >= 0)
+            states_drop(&decoder->states, slot->wanted[i].from);
+    slot->n_numbered = slot->n_wanted = 0;
+}
+
+/* Numbers the states of the slot's chunk. The first child of a state is the last to be numbered, so
+ * that it takes over the number of the state if no later chunk needs it. */
+static sb_status number_chunk(sb_decoder *decoder, struct slot *slot)
+{
+    const size_t n = slot->n_expanded + slot->n_chunk;
+    if (alloc_reserve(&slot->states, &slot->state_capacity, n, sizeof *slot->states) != SB_OK)
+        return SB_ERR_MEMORY;
+    for (size_t i = n; i-- > slot->n_expanded;) {
+        const size_t row = (size_t)slot->first_row + (i - slot->n_expanded);
+        const int32_t from = slot->wanted[i].from;
+        const int32_t to = states_continue(&decoder->states, from);
+        if (to < 0)
+            return SB_ERR_MEMORY;
+        decoder->from[row] = from;
+        decoder->to[row] = slot->states[i] = to;
+    }
+    slot->n_numbered = n;
+    return SB_OK;
+}
+
+sb_status loop_number_states(sb_decoder *decoder, const int32_t **from, const int32_t **to)
+{
+    for (int32_t s = 0; s < decoder->spec.max_slots; s++) {
+        struct slot *const slot = &decoder->slots[s];
+        if (slot->state == SLOT_RUNNING && slot->n_chunk > 0 &&
+            number_chunk(decoder, slot) != SB_OK)
+            return SB_ERR_MEMORY;
+    }
+    *from = decoder->from;
+    *to = decoder->to;
+    return SB_OK;
+}
+
+/* Hands the states of the level to the rows that continue them. */
+static void hand_on_states(sb_decoder *decoder, struct slot *slot)
+{
+    if (!decoder->numbers_states)
+        return;
+    for (size_t i = 0; i < slot->n_wanted; i++) {
+        slot->wanted[i].from = slot->states[slot->wanted[i].parent];
+        states_hold(&decoder->states, slot->wanted[i].from);
+    }
+    for (size_t i = 0; i < slot->n_numbered; i++)
+        states_drop(&decoder->states, slot->states[i]);
+    slot->n_numbered = 0;
+}
+
+/* --- the loop --- */
+
+/* Makes the next beam out of slot->next, when all rows of the level have been expanded. */
+static sb_status complete_level(sb_decoder *decoder, struct slot *slot, sb_error *err)
+{
+    sb_status status = slot_complete(slot);
+    if (status == SB_OK && decoder->method->settle != NULL)
+        status = decoder->method->settle(decoder, slot, err);
+    if (status != SB_OK) {
+        slot->n_wanted = slot->n_numbered; /* the list is that of the next level */
         return status;
-    slot->n_wanted = 0;
-    slot->next.n = 0;
-    status = decoder->method->expand(decoder, slot, err);
-    if (status != SB_OK)
-        return status;
+    }
+    hand_on_states(decoder, slot);
     beam_swap(&slot->now, &slot->next);
+    slot->next.n = slot->n_expanded = 0;
     slot->step++;
     if (grows(slot))
         return SB_OK;
@@ -91,35 +173,78 @@ static sb_status advance_slot(sb_decoder *decoder, struct slot *slot, const void
     return status;
 }
 
+/* Expands the chunk of one slot. */
+static sb_status advance_slot(sb_decoder *decoder, struct slot *slot, const void *logits,
+                              size_t stride, sb_error *err)
+{
+    sb_status status = open_rows(decoder, slot, logits, stride, err);
+    if (status != SB_OK)
+        return status;
+    find_entries(slot);
+    status = decoder->method->expand(decoder, slot);
+    if (status != SB_OK)
+        return status;
+    slot->n_expanded += slot->n_chunk;
+    slot->n_chunk = 0;
+    return slot->n_expanded < slot->n_wanted ? SB_OK : complete_level(decoder, slot, err);
+}
+
+/* Chooses the next chunk of each slot, as far as they fit, beginning with decoder->first_slot.
+ * Returns the number of their rows. */
+static size_t choose_chunks(sb_decoder *decoder)
+{
+    const size_t most = decoder->most_rows > 0 ? decoder->most_rows : SIZE_MAX;
+    size_t n = 0;
+    for (int32_t i = 0; i < decoder->spec.max_slots; i++) {
+        struct slot *const slot =
+            &decoder->slots[(decoder->first_slot + i) % decoder->spec.max_slots];
+        slot->n_chunk = 0;
+        if (slot->state != SLOT_RUNNING)
+            continue;
+        const size_t left = slot->n_wanted - slot->n_expanded;
+        const size_t n_chunk = left < most ? left : most;
+        if (n_chunk <= most - n)
+            slot->n_chunk = n_chunk;
+        n += slot->n_chunk;
+    }
+    return n;
+}
+
+static sb_status reserve_request(sb_decoder *decoder, size_t n)
+{
+    if (n <= decoder->request_capacity)
+        return SB_OK;
+    int32_t *const lists = alloc_array(n, 5 * 2 * sizeof *lists);
+    if (lists == NULL)
+        return SB_ERR_MEMORY;
+    alloc_free(decoder->parent);
+    decoder->request_capacity = 2 * n;
+    decoder->parent = lists;
+    decoder->token = lists + 2 * n;
+    decoder->input = lists + 4 * n;
+    decoder->from = lists + 6 * n;
+    decoder->to = lists + 8 * n;
+    return SB_OK;
+}
+
 sb_status loop_build_request(sb_decoder *decoder, sb_error *err)
 {
-    size_t n = 0;
-    for (int32_t s = 0; s < decoder->spec.max_slots; s++)
-        if (decoder->slots[s].state == SLOT_RUNNING)
-            n += decoder->slots[s].n_wanted;
+    size_t n = choose_chunks(decoder);
     if (n > INT32_MAX / 8)
         return status_fail(err, SB_ERR_LIMIT,
                            "all draws together ask for %zu rows at once; expected at most %d", n,
                            INT32_MAX / 8);
-    if (n > decoder->request_capacity) {
-        int32_t *const lists = alloc_array(n, 3 * 2 * sizeof *lists);
-        if (lists == NULL)
-            return SB_ERR_MEMORY;
-        alloc_free(decoder->parent);
-        decoder->request_capacity = 2 * n;
-        decoder->parent = lists;
-        decoder->token = lists + 2 * n;
-        decoder->input = lists + 4 * n;
-    }
+    if (reserve_request(decoder, n) != SB_OK)
+        return SB_ERR_MEMORY;
     decoder->n_rows = n;
     n = 0;
     for (int32_t s = 0; s < decoder->spec.max_slots; s++) {
         struct slot *const slot = &decoder->slots[s];
-        if (slot->state != SLOT_RUNNING)
+        if (slot->n_chunk == 0)
             continue;
         slot->first_row = (int32_t)n;
-        for (size_t i = 0; i < slot->n_wanted; i++, n++) {
-            const struct wanted_row wanted = slot->wanted[i];
+        for (size_t i = 0; i < slot->n_chunk; i++, n++) {
+            const struct wanted_row wanted = slot->wanted[slot->n_expanded + i];
             decoder->parent[n] = wanted.parent < 0 ? -1 : slot->previous_first_row + wanted.parent;
             decoder->token[n] = wanted.token;
             decoder->input[n] = s;
@@ -137,6 +262,18 @@ sb_status loop_fail(sb_decoder *decoder, sb_status status, sb_error *err)
     return status;
 }
 
+/* Returns the first slot, from first_slot on, whose chunk did not fit into the request, or 0. */
+static int32_t find_waiting(const sb_decoder *decoder)
+{
+    const int32_t n = decoder->spec.max_slots;
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t s = (decoder->first_slot + i) % n;
+        if (decoder->slots[s].state == SLOT_RUNNING && decoder->slots[s].n_chunk == 0)
+            return s;
+    }
+    return 0;
+}
+
 sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t stride, sb_error *err)
 {
     if (decoder == NULL || logits == NULL)
@@ -150,9 +287,10 @@ sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t str
                            "stride is %zu; expected at least the %d scores of a row", stride,
                            decoder->spec.vocab_size);
     sb_status failure = SB_OK;
+    const int32_t first_waiting = find_waiting(decoder);
     for (int32_t s = 0; s < decoder->spec.max_slots; s++) {
         struct slot *const slot = &decoder->slots[s];
-        if (slot->state != SLOT_RUNNING)
+        if (slot->state != SLOT_RUNNING || slot->n_chunk == 0)
             continue;
         slot->previous_first_row = slot->first_row;
         const sb_status status = advance_slot(decoder, slot, logits, stride, &slot->error);
@@ -161,9 +299,11 @@ sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t str
         if (status == SB_OK)
             continue;
         slot->state = SLOT_FAILED;
+        loop_drop_states(decoder, slot);
         if (failure == SB_OK)
             failure = status_fail(err, status, "%s", slot->error.message);
     }
+    decoder->first_slot = first_waiting;
     const sb_status status = loop_build_request(decoder, err);
     return status == SB_OK ? failure : loop_fail(decoder, status, err);
 }

@@ -13,18 +13,18 @@ sb_status merge_start(sb_decoder *decoder, struct slot *slot)
     return slot_push_root(slot, logspace_gumbel(0, noise_of_child(&slot->key, root, 0).value), 0);
 }
 
-/* Starts the merge: makes a heap of streams in decoder->candidates. The score of a stream is the G
- * of its best child, or of the leaf itself. */
-static sb_status open_streams(sb_decoder *decoder, const struct slot *slot, bool afresh)
+/* Starts the merge: makes a heap of *n streams in decoder->candidates. The score of a stream is the
+ * G of its best child, or of the leaf itself. The last stream is the entries of earlier chunks. */
+static sb_status open_streams(sb_decoder *decoder, const struct slot *slot, bool afresh, size_t *n)
 {
-    const size_t n = slot->now.n;
-    if (alloc_reserve(&decoder->streams, &decoder->stream_capacity, n, sizeof *decoder->streams) !=
-            SB_OK ||
-        alloc_reserve(&decoder->candidates, &decoder->candidate_capacity, n,
+    const size_t first = slot->first_entry, n_entries = slot->end_entry - first;
+    if (alloc_reserve(&decoder->streams, &decoder->stream_capacity, n_entries,
+                      sizeof *decoder->streams) != SB_OK ||
+        alloc_reserve(&decoder->candidates, &decoder->candidate_capacity, n_entries + 1,
                       sizeof *decoder->candidates) != SB_OK)
         return SB_ERR_MEMORY;
-    for (size_t i = 0; i < n; i++) {
-        const struct entry *const entry = &slot->now.entries[i];
+    for (size_t i = 0; i < n_entries; i++) {
+        const struct entry *const entry = &slot->now.entries[first + i];
         double value = entry->score;
         if (afresh && entry->end != SB_END_NONE)
             value = logspace_gumbel(entry->phi,
@@ -32,12 +32,15 @@ static sb_status open_streams(sb_decoder *decoder, const struct slot *slot, bool
         else if (afresh)
             value = logspace_gumbel(entry->phi, noise_of_child(&slot->key, entry->node, 0).value);
         if (entry->end == SB_END_NONE)
-            children_open(&decoder->streams[i], &slot->key, &decoder->rows[entry->row], entry->node,
-                          entry->phi, value);
-        decoder->candidates[i] = (struct candidate){value, (int32_t)i, -1};
+            children_open(&decoder->streams[i], &slot->key, slot_row(decoder, slot, entry),
+                          entry->node, entry->phi, value);
+        decoder->candidates[i] = (struct candidate){value, (int32_t)(first + i), -1};
     }
-    for (size_t i = n / 2; i-- > 0;)
-        select_sift_down(decoder->candidates, n, i, select_before);
+    *n = n_entries;
+    if (decoder->earlier.n > 0)
+        decoder->candidates[(*n)++] = slot_earlier(decoder, 0);
+    for (size_t i = *n / 2; i-- > 0;)
+        select_sift_down(decoder->candidates, *n, i, select_before);
     return SB_OK;
 }
 
@@ -45,44 +48,65 @@ static sb_status open_streams(sb_decoder *decoder, const struct slot *slot, bool
 static void prune(const sb_decoder *decoder, struct slot *slot, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const struct entry *const entry = &slot->now.entries[decoder->candidates[i].entry];
+        const struct candidate *const stream = &decoder->candidates[i];
+        if (stream->token < -1) {
+            for (size_t j = (size_t)(stream->token - EARLIER); j < decoder->earlier.n; j++)
+                logspace_total_add(&slot->pruned, decoder->earlier.entries[j].phi);
+            continue;
+        }
+        const struct entry *const entry = &slot->now.entries[stream->entry];
         const double log_rest =
-            entry->end == SB_END_NONE ? row_log_rest(&decoder->rows[entry->row]) : 0;
+            entry->end == SB_END_NONE ? row_log_rest(slot_row(decoder, slot, entry)) : 0;
         logspace_total_add(&slot->pruned, logspace_product(entry->phi, log_rest));
     }
 }
 
+/* Moves the head of a stream to slot->next and sets the score of the stream to that of its next
+ * element, or to -inf if there is none. A row that has given the last entry of the beam keeps its
+ * score: prune counts its other children. */
+static sb_status take_head(sb_decoder *decoder, struct slot *slot, struct candidate *stream,
+                           size_t width)
+{
+    if (stream->token < -1) {
+        const size_t next = (size_t)(stream->token - EARLIER) + 1;
+        const sb_status status = slot_push(decoder, slot, stream);
+        if (next < decoder->earlier.n)
+            *stream = slot_earlier(decoder, next);
+        else
+            stream->score = -INFINITY;
+        return status;
+    }
+    if (slot->now.entries[stream->entry].end != SB_END_NONE) {
+        const sb_status status = slot_push(decoder, slot, stream);
+        stream->score = -INFINITY;
+        return status;
+    }
+    struct children *const children = &decoder->streams[(size_t)stream->entry - slot->first_entry];
+    const int32_t token = children_take(children);
+    if (token < 0) {
+        stream->score = -INFINITY;
+        return SB_OK;
+    }
+    const sb_status status = slot_push_child(decoder, slot, stream->entry, token, stream->score);
+    if (slot->next.n < width) {
+        children_advance(children, &slot->key);
+        stream->score = children->value;
+    }
+    return status;
+}
+
 sb_status merge_best(sb_decoder *decoder, struct slot *slot, size_t width, bool afresh)
 {
-    sb_status status = open_streams(decoder, slot, afresh);
+    size_t n = 0;
+    slot_set_aside(decoder, slot);
+    sb_status status = open_streams(decoder, slot, afresh, &n);
     struct candidate *const heap = decoder->candidates;
-    size_t n = slot->now.n;
-    while (status == SB_OK && n > 0) {
-        const int32_t i = heap[0].entry;
-        const struct entry *const entry = &slot->now.entries[i];
-        double next = -INFINITY;
-        if (entry->end != SB_END_NONE) {
-            status = slot_keep(slot, i);
-            if (status == SB_OK)
-                slot->next.entries[slot->next.n - 1].score = heap[0].score;
-        } else {
-            struct children *const stream = &decoder->streams[i];
-            const int32_t token = children_take(stream);
-            if (token >= 0) {
-                status = slot_push_child(decoder, slot, i, token, heap[0].score);
-                if (slot->next.n < width)
-                    children_advance(stream, &slot->key);
-                next = stream->value;
-            }
-        }
-        if (slot->next.n >= width && entry->end == SB_END_NONE)
-            break; /* the stream stays on the heap: prune counts its other children */
-        heap[0].score = next;
-        if (next == -INFINITY)
+    while (status == SB_OK && n > 0 && slot->next.n < width) {
+        status = take_head(decoder, slot, &heap[0], width);
+        if (heap[0].score == -INFINITY)
             heap[0] = heap[--n];
-        if (slot->next.n >= width)
-            break;
-        select_sift_down(heap, n, 0, select_before);
+        if (slot->next.n < width)
+            select_sift_down(heap, n, 0, select_before);
     }
     if (status == SB_OK)
         prune(decoder, slot, n);

@@ -14,17 +14,14 @@
  * drawn afresh, without replacement, from the softmax of the cumulated log-probabilities, and
  * the k likeliest of them continue. As in sbs, a finished sequence stays and competes. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/alloc.h"
 #include "decode/merge.h"
 #include "decode/method.h"
 
 #define WHY_NO_ESTIMATE "its draws do not follow the model's law"
 
-static sb_status expand_resample(sb_decoder *decoder, struct slot *slot, sb_error *err)
+static sb_status expand_resample(sb_decoder *decoder, struct slot *slot)
 {
-    (void)err;
     return merge_best(decoder, slot, (size_t)decoder->config.k, true);
 }
 
@@ -43,20 +40,19 @@ static sb_status push_one_child(sb_decoder *decoder, struct slot *slot, size_t i
 {
     const struct entry *const entry = &slot->now.entries[i];
     struct children stream;
-    children_open(&stream, &slot->key, &decoder->rows[entry->row], entry->node, entry->phi,
+    children_open(&stream, &slot->key, slot_row(decoder, slot, entry), entry->node, entry->phi,
                   entry->score);
     const int32_t token = children_take(&stream);
     logspace_total_add(&slot->pruned, logspace_product(entry->phi, row_log_rest(stream.row)));
     return slot_push_child(decoder, slot, (int32_t)i, token, entry->score);
 }
 
-static sb_status expand_commit(sb_decoder *decoder, struct slot *slot, sb_error *err)
+static sb_status expand_commit(sb_decoder *decoder, struct slot *slot)
 {
-    (void)err;
     if (slot->step == 0)
         return merge_best(decoder, slot, (size_t)decoder->config.k, false);
     sb_status status = SB_OK;
-    for (size_t i = 0; i < slot->now.n && status == SB_OK; i++)
+    for (size_t i = slot->first_entry; i < slot->end_entry && status == SB_OK; i++)
         status = slot->now.entries[i].end == SB_END_NONE ? push_one_child(decoder, slot, i)
                                                          : slot_keep(slot, (int32_t)i);
     return status;
@@ -75,37 +71,16 @@ static int compare_phi(const void *a, const void *b)
     return (x->token > y->token) - (x->token < y->token);
 }
 
-/* Asks only for the rows of slot->next, in its order, without those of the dropped entries. */
-static sb_status renew_wanted(struct slot *slot)
+static sb_status expand_beam_sample(sb_decoder *decoder, struct slot *slot)
 {
-    const size_t n_old = slot->n_wanted;
-    if (alloc_reserve(&slot->wanted, &slot->wanted_capacity, n_old + slot->next.n,
-                      sizeof *slot->wanted) != SB_OK)
-        return SB_ERR_MEMORY;
-    size_t n = 0;
-    for (size_t i = 0; i < slot->next.n; i++) {
-        struct entry *const entry = &slot->next.entries[i];
-        if (entry->end != SB_END_NONE)
-            continue;
-        slot->wanted[n_old + n] = slot->wanted[entry->row];
-        entry->row = (int32_t)n++;
-    }
-    memmove(slot->wanted, slot->wanted + n_old, n * sizeof *slot->wanted);
-    slot->n_wanted = n;
-    return SB_OK;
-}
-
-static sb_status expand_beam_sample(sb_decoder *decoder, struct slot *slot, sb_error *err)
-{
-    (void)err;
     const size_t k = (size_t)decoder->config.k;
     const sb_status status = merge_best(decoder, slot, 2 * k, true);
-    if (status != SB_OK)
+    if (status != SB_OK || !slot_is_last_chunk(slot))
         return status;
     qsort(slot->next.entries, slot->next.n, sizeof *slot->next.entries, compare_phi);
     for (; slot->next.n > k; slot->next.n--)
         logspace_total_add(&slot->pruned, slot->next.entries[slot->next.n - 1].phi);
-    return renew_wanted(slot);
+    return SB_OK;
 }
 
 const struct method method_resample = {

@@ -164,5 +164,6 @@ const struct method method_reject = {
     .close = close_reject,
     .start = start_reject,
     .expand = sample_expand,
+    .settle = sample_settle,
     .finish = finish_reject,
 };

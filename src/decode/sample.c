@@ -31,19 +31,19 @@ static int compare_choices(const void *a, const void *b)
     return (x->entry > y->entry) - (x->entry < y->entry);
 }
 
-sb_status sample_expand(sb_decoder *decoder, struct slot *slot, sb_error *err)
+sb_status sample_expand(sb_decoder *decoder, struct slot *slot)
 {
-    (void)err;
     struct samples *const samples = slot->own;
-    const size_t n = slot->now.n;
+    const size_t n = slot->end_entry - slot->first_entry;
     if (alloc_reserve(&samples->choices, &samples->choice_capacity, n, sizeof(struct choice)) !=
         SB_OK)
         return SB_ERR_MEMORY;
     for (size_t i = 0; i < n; i++) {
-        const struct entry *const entry = &slot->now.entries[i];
+        const struct entry *const entry = &slot->now.entries[slot->first_entry + i];
         const double u = noise_of_sample(&slot->key, (uint64_t)entry->root, (uint64_t)entry->depth);
         samples->choices[i] =
-            (struct choice){entry->row, row_pick(&decoder->rows[entry->row], u), (int32_t)i};
+            (struct choice){entry->row, row_pick(slot_row(decoder, slot, entry), u),
+                            (int32_t)(slot->first_entry + i)};
     }
     qsort(samples->choices, n, sizeof(struct choice), compare_choices);
     for (size_t i = 0; i < n; i++) {
@@ -52,9 +52,15 @@ sb_status sample_expand(sb_decoder *decoder, struct slot *slot, sb_error *err)
         if (status != SB_OK)
             return status;
     }
-    /* Finished samples leave the beam, so that all of its entries grow. */
+    return SB_OK;
+}
+
+sb_status sample_settle(sb_decoder *decoder, struct slot *slot, sb_error *err)
+{
+    (void)decoder, (void)err;
+    struct samples *const samples = slot->own;
     size_t n_live = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < slot->next.n; i++) {
         const struct entry *const entry = &slot->next.entries[i];
         if (entry->end == SB_END_NONE)
             slot->next.entries[n_live++] = *entry;
@@ -105,5 +111,6 @@ const struct method method_sample = {
     .close = sample_close,
     .start = start_sample,
     .expand = sample_expand,
+    .settle = sample_settle,
     .finish = finish_sample,
 };

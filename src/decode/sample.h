@@ -24,8 +24,10 @@ struct samples {
 
 /* Starts the samples first .. first + n - 1. */
 sb_status sample_start(struct slot *slot, uint64_t first, uint64_t n);
-/* Makes one step of all samples; the `expand` of a method. */
-sb_status sample_expand(sb_decoder *decoder, struct slot *slot, sb_error *err);
+/* Makes one step of the samples of a chunk; the `expand` of a method. */
+sb_status sample_expand(sb_decoder *decoder, struct slot *slot);
+/* Takes the finished samples off the beam; the `settle` of a method. */
+sb_status sample_settle(sb_decoder *decoder, struct slot *slot, sb_error *err);
 /* Sorts the finished samples by their number. */
 void sample_sort(struct samples *samples);
 /* Frees the memory of `own`, which begins with a struct samples; the `close` of a method. */

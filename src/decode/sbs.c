@@ -20,9 +20,8 @@ static int64_t beam_width(const sb_config *config)
     return (int64_t)config->k + (config->kappa ? 1 : 0);
 }
 
-static sb_status expand_sbs(sb_decoder *decoder, struct slot *slot, sb_error *err)
+static sb_status expand_sbs(sb_decoder *decoder, struct slot *slot)
 {
-    (void)err;
     return merge_best(decoder, slot, (size_t)beam_width(&decoder->config), false);
 }
 
@@ -37,21 +36,26 @@ static sb_status start_explicit(sb_decoder *decoder, struct slot *slot)
     return merge_start(decoder, slot);
 }
 
-static sb_status expand_explicit(sb_decoder *decoder, struct slot *slot, sb_error *err)
+static sb_status expand_explicit(sb_decoder *decoder, struct slot *slot)
 {
-    struct explicit_tree *const tree = slot->own;
+    const struct explicit_tree *const tree = slot->own;
     /* The width has room for the finished leaves, for all nodes that may still be made, and for one
      * more, which shows that there are too many. */
-    const sb_status status =
-        merge_best(decoder, slot, slot->now.n + (size_t)(MOST_NODES - tree->n_nodes) + 1, false);
+    return merge_best(decoder, slot, slot->now.n + (size_t)(MOST_NODES - tree->n_nodes) + 1, false);
+}
+
+static sb_status settle_explicit(sb_decoder *decoder, struct slot *slot, sb_error *err)
+{
+    (void)decoder;
+    struct explicit_tree *const tree = slot->own;
     for (size_t i = 0; i < slot->next.n; i++)
         tree->n_nodes += slot->next.entries[i].is_new;
-    if (status == SB_OK && tree->n_nodes > MOST_NODES)
+    if (tree->n_nodes > MOST_NODES)
         return status_fail(err, SB_ERR_LIMIT,
                            "the explicit tree has more than %d nodes; use method sbs, which gives "
                            "the same sequences",
                            MOST_NODES);
-    return status;
+    return SB_OK;
 }
 
 /* Sets kappa and exhausted. The beam is in the order of G, so the threshold is the G of the entry
@@ -86,5 +90,6 @@ const struct method method_explicit = {
     .own_size = sizeof(struct explicit_tree),
     .start = start_explicit,
     .expand = expand_explicit,
+    .settle = settle_explicit,
     .finish = finish_sorted,
 };

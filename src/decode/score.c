@@ -13,10 +13,10 @@ static sb_status score_tokens(sb_session *session, const sb_model_info *info, st
                               void *scores, const int32_t *tokens, int32_t n_tokens,
                               double *token_log_p, sb_error *err)
 {
-    int32_t parent = -1, token = -1;
-    const int32_t input = 0;
+    int32_t from = -1, token = -1;
+    const int32_t state = 0, input = 0; /* each step overwrites the state that it continues */
     for (int32_t i = 0; i < n_tokens; i++) {
-        if (i > 0 && (token == info->eos || sb_session_is_leaf(session, 0, token)))
+        if (i > 0 && (token == info->eos || sb_session_is_leaf(session, state, token)))
             return status_fail(err, SB_ERR_INPUT, "token %d of the output follows its end", i + 1);
         if (tokens[i] < 0 || tokens[i] >= info->vocab_size)
             return status_fail(err, SB_ERR_INPUT,
@@ -26,13 +26,14 @@ static sb_status score_tokens(sb_session *session, const sb_model_info *info, st
             token_log_p[i] = -INFINITY; /* the model may have no row after an impossible token */
             continue;
         }
-        const sb_status status = sb_session_step(session, 1, &parent, &token, &input, scores, err);
+        const sb_status status =
+            sb_session_step(session, 1, &from, &state, &token, &input, scores, err);
         if (status != SB_OK)
             return status;
         if (!row_open(row, scores, 1))
             return loop_refuse_row(row, i + 1, 0, err);
         token = tokens[i];
-        parent = 0;
+        from = state;
         token_log_p[i] = row_log_p(row, token);
     }
     return SB_OK;

@@ -67,7 +67,7 @@ sb_status select_children(sb_decoder *decoder, const struct slot *slot, int32_t 
                           struct shortlist *leaves)
 {
     const struct entry *const parent = &slot->now.entries[i];
-    const struct row *const row = &decoder->rows[parent->row];
+    const struct row *const row = slot_row(decoder, slot, parent);
     sb_status status = SB_OK;
     double least = least_logit(row, ranking, live, leaves);
     for (int32_t b = 0; b < row->n_blocks; b++) {

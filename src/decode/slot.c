@@ -5,7 +5,7 @@ static sb_status want_row(struct slot *slot, int32_t parent, int32_t token)
     const sb_status status = alloc_reserve(&slot->wanted, &slot->wanted_capacity,
                                            slot->n_wanted + 1, sizeof *slot->wanted);
     if (status == SB_OK)
-        slot->wanted[slot->n_wanted++] = (struct wanted_row){parent, token};
+        slot->wanted[slot->n_wanted++] = (struct wanted_row){parent, token, -1};
     return status;
 }
 
@@ -40,7 +40,8 @@ sb_end slot_end_of(sb_decoder *decoder, const struct slot *slot, const struct en
     const sb_decoder_spec *const spec = &decoder->spec;
     if (token == spec->eos)
         return SB_END_EOS;
-    if (spec->is_leaf != NULL && spec->is_leaf(spec->user, slot->first_row + parent->row, token))
+    const int32_t row = slot->first_row + parent->row - (int32_t)slot->n_expanded;
+    if (spec->is_leaf != NULL && spec->is_leaf(spec->user, row, token))
         return SB_END_LEAF;
     if (spec->is_stop != NULL) {
         const int32_t n = slot_read_path(decoder, slot, parent->path,
@@ -62,7 +63,7 @@ sb_status slot_push_child(sb_decoder *decoder, struct slot *slot, int32_t parent
                           double score)
 {
     const struct entry *const from = &slot->now.entries[parent];
-    const struct row *const row = &decoder->rows[from->row];
+    const struct row *const row = slot_row(decoder, slot, from);
     struct entry child = {
         .node = noise_child(from->node, token),
         .phi = logspace_saturate(from->phi + row_log_p(row, token)),
@@ -77,31 +78,7 @@ sb_status slot_push_child(sb_decoder *decoder, struct slot *slot, int32_t parent
     };
     sb_status status = SB_OK;
     child.end = slot_end_of(decoder, slot, from, token, &status);
-    if (status != SB_OK)
-        return status;
-
-    const struct entry *const last =
-        slot->next.n > 0 ? &slot->next.entries[slot->next.n - 1] : NULL;
-    if (last != NULL && last->is_new && noise_same_node(last->node, child.node)) {
-        child.path = last->path;
-        child.row = last->row;
-        return beam_append(&slot->next, &child);
-    }
-    if (child.end != SB_END_EOS) {
-        status =
-            alloc_reserve(&slot->path, &slot->path_capacity, slot->n_path + 1, sizeof *slot->path);
-        if (status != SB_OK || slot->n_path >= INT32_MAX)
-            return SB_ERR_MEMORY;
-        slot->path[slot->n_path] = (struct path_step){token, from->path};
-        child.path = (int32_t)slot->n_path++;
-    }
-    if (child.end == SB_END_NONE) {
-        child.row = (int32_t)slot->n_wanted;
-        status = want_row(slot, from->row, token);
-        if (status != SB_OK)
-            return status;
-    }
-    return beam_append(&slot->next, &child);
+    return status == SB_OK ? beam_append(&slot->next, &child) : status;
 }
 
 sb_status slot_keep(struct slot *slot, int32_t i)
@@ -110,4 +87,52 @@ sb_status slot_keep(struct slot *slot, int32_t i)
     kept.parent = i;
     kept.is_new = false;
     return beam_append(&slot->next, &kept);
+}
+
+sb_status slot_push(sb_decoder *decoder, struct slot *slot, const struct candidate *candidate)
+{
+    const int32_t token = candidate->token;
+    if (token >= 0)
+        return slot_push_child(decoder, slot, candidate->entry, token, candidate->score);
+    const sb_status status =
+        token == -1 ? slot_keep(slot, candidate->entry)
+                    : beam_append(&slot->next, &decoder->earlier.entries[token - EARLIER]);
+    if (status == SB_OK)
+        slot->next.entries[slot->next.n - 1].score = candidate->score;
+    return status;
+}
+
+/* Appends the last token of an entry to the path of its parent. */
+static sb_status add_step(struct slot *slot, struct entry *entry)
+{
+    if (slot->n_path >= INT32_MAX || alloc_reserve(&slot->path, &slot->path_capacity,
+                                                   slot->n_path + 1, sizeof *slot->path) != SB_OK)
+        return SB_ERR_MEMORY;
+    slot->path[slot->n_path] = (struct path_step){entry->token, entry->path};
+    entry->path = (int32_t)slot->n_path++;
+    return SB_OK;
+}
+
+sb_status slot_complete(struct slot *slot)
+{
+    sb_status status = SB_OK;
+    slot->n_wanted = 0;
+    for (size_t i = 0; i < slot->next.n && status == SB_OK; i++) {
+        struct entry *const entry = &slot->next.entries[i];
+        const struct entry *const last = entry - (i > 0);
+        if (!entry->is_new)
+            continue;
+        if (i > 0 && last->is_new && noise_same_node(last->node, entry->node)) {
+            entry->path = last->path;
+            entry->row = last->row;
+            continue;
+        }
+        if (entry->end != SB_END_EOS)
+            status = add_step(slot, entry);
+        if (entry->end == SB_END_NONE && status == SB_OK) {
+            entry->row = (int32_t)slot->n_wanted;
+            status = want_row(slot, slot->now.entries[entry->parent].row, entry->token);
+        }
+    }
+    return status;
 }

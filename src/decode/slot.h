@@ -4,7 +4,13 @@
  * the model for. At each step the loop (loop.c) opens the rows. Then the method chooses the
  * children and finished entries that make up the next beam. The functions below do the work that
  * all methods share: they find how a child ends, and keep paths, log-probabilities and the list of
- * rows to ask for. */
+ * rows to ask for.
+ *
+ * The rows of a level may come in several chunks, so that not all of them are in memory at once. A
+ * chunk is a run of entries of the beam with their rows. After each chunk slot->next holds the best
+ * of what the chunks so far have offered, so the children that it keeps must be made into entries
+ * before their rows go. Entries of earlier chunks compete as candidates with those of the next one.
+ * Paths and the list of rows to ask for are made when the last chunk is done. */
 #ifndef DECODE_SLOT_H
 #define DECODE_SLOT_H
 
@@ -13,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "decode/states.h"
 #include "math/children.h"
 #include "math/logspace.h"
 #include "math/noise.h"
@@ -25,8 +32,9 @@ struct entry {
     double log_p_model; /* the same under the model itself */
     double score;       /* the number it is ranked by: G, or the score of a beam search */
     int64_t root;       /* number of the root that it descends from */
-    int32_t row;        /* index of its row among the slot's rows, if it grows */
-    int32_t path;       /* index of its last step in slot->path, -1: none */
+    int32_t row;        /* index of its row among the rows of its level, if it grows */
+    int32_t path;       /* index of its last step in slot->path, -1: none; while the level is being
+                         * expanded, that of its parent */
     int32_t depth;      /* steps from the root, EOS included */
     int32_t parent;     /* index on the previous beam, -1 for the root */
     int32_t token;      /* its last token, -1 for the root */
@@ -62,9 +70,11 @@ struct path_step {
     int32_t previous; /* index of the step before, -1: none */
 };
 
-/* A row that a slot asks for: the child `token` of its row `parent`; both are -1 for the root. */
+/* A row that a slot asks for: the child `token` of row `parent` of the level before; both are -1
+ * for the root. */
 struct wanted_row {
     int32_t parent, token;
+    int32_t from; /* the state that it continues, -1: none, or the decoder does not number states */
 };
 
 enum slot_state { SLOT_FREE = 0, SLOT_RUNNING, SLOT_FINISHED, SLOT_FAILED };
@@ -77,8 +87,13 @@ struct slot {
     struct beam now, next;
     struct path_step *path;
     size_t n_path, path_capacity;
-    struct wanted_row *wanted;
+    struct wanted_row *wanted; /* (n_wanted) the rows of the level */
     size_t n_wanted, wanted_capacity;
+    size_t n_expanded;             /* rows of the level in the chunks so far */
+    size_t n_chunk;                /* rows of the chunk that is asked for; 0: none */
+    size_t first_entry, end_entry; /* the chunk has entries first_entry .. end_entry - 1 of `now` */
+    int32_t *states;               /* (n_numbered) the state of each row of the level */
+    size_t n_numbered, state_capacity;
     int32_t first_row, previous_first_row; /* where its rows begin in the rows of the decoder */
     uint64_t model_rows;
     struct logspace_total pruned; /* mass left off the beam; only for methods that use merge.h */
@@ -87,12 +102,16 @@ struct slot {
     sb_error error; /* of a failed slot */
 };
 
-/* A child or a finished entry that may enter the next beam. */
+/* A child or a finished entry that may enter the next beam, or an entry that an earlier chunk has
+ * put there. */
 struct candidate {
     double score;
     int32_t entry; /* index on slot->now: of the parent, or of the finished entry */
-    int32_t token; /* of the child, or -1: the finished entry itself */
+    int32_t token; /* of the child, or -1: the finished entry itself; EARLIER + i: entry i of
+                    * decoder->earlier */
 };
+
+enum { EARLIER = INT32_MIN };
 
 struct sb_decoder {
     sb_decoder_spec spec;
@@ -101,11 +120,16 @@ struct sb_decoder {
     bool failed;
     struct slot *slots; /* (spec.max_slots) */
     char *own;          /* (spec.max_slots, method->own_size) */
-    /* the rows that all slots ask for: (n_rows) each */
-    int32_t *parent, *token, *input;
+    /* the rows that are asked for now: (n_rows) each */
+    int32_t *parent, *token, *input, *from, *to;
     size_t n_rows, request_capacity;
-    /* workspace for a step of one slot */
-    struct row *rows; /* (n_row_objects) */
+    size_t most_rows;     /* maximum number of rows to ask for at once, or 0: no limit */
+    int32_t first_slot;   /* whose chunk is the first of those that are asked for */
+    bool numbers_states;  /* whether from and to are in use */
+    struct states states; /* numbers for them */
+    /* workspace for a chunk of one slot */
+    struct beam earlier; /* entries of earlier chunks of the level */
+    struct row *rows;    /* (n_row_objects) the first is row slot->n_expanded of the level */
     void **row_scratch;
     size_t n_row_objects, row_capacity, scratch_capacity;
     struct children *streams; /* (entries) */
@@ -121,12 +145,47 @@ struct sb_decoder {
 /* Appends a root entry to slot->now and asks for its row. A method with several roots numbers them;
  * each entry knows the number of its root. */
 sb_status slot_push_root(struct slot *slot, double score, int64_t number);
-/* Appends the child `token` of entry `parent` of slot->now to slot->next. If the entry before it is
- * the same node, both share one row and one path. */
+
+/* Returns the row of an entry of the chunk. */
+static inline struct row *slot_row(const sb_decoder *decoder, const struct slot *slot,
+                                   const struct entry *entry)
+{
+    return &decoder->rows[(size_t)entry->row - slot->n_expanded];
+}
+
+/* Returns whether this is the last chunk of the level. */
+static inline bool slot_is_last_chunk(const struct slot *slot)
+{
+    return slot->n_expanded + slot->n_chunk == slot->n_wanted;
+}
+
+/* Moves the entries of earlier chunks from slot->next to decoder->earlier, for a method that
+ * chooses among them and the candidates of this chunk. slot->next is empty then. */
+static inline void slot_set_aside(sb_decoder *decoder, struct slot *slot)
+{
+    beam_swap(&slot->next, &decoder->earlier);
+    slot->next.n = 0;
+}
+
+/* Returns entry i of decoder->earlier as a candidate. Among equal scores of one parent, the entries
+ * keep their order. */
+static inline struct candidate slot_earlier(const sb_decoder *decoder, size_t i)
+{
+    const struct entry *const entry = &decoder->earlier.entries[i];
+    return (struct candidate){entry->score, entry->parent, EARLIER + (int32_t)i};
+}
+
+/* Appends the child `token` of entry `parent` of slot->now to slot->next. The entry must be of this
+ * chunk. */
 sb_status slot_push_child(sb_decoder *decoder, struct slot *slot, int32_t parent, int32_t token,
                           double score);
 /* Keeps finished entry `i` of slot->now on slot->next. */
 sb_status slot_keep(struct slot *slot, int32_t i);
+/* Appends any candidate to slot->next, with its score. */
+sb_status slot_push(sb_decoder *decoder, struct slot *slot, const struct candidate *candidate);
+/* Makes the paths of the new entries of slot->next and the list of the rows to ask for, when the
+ * level has been expanded. Neighbours that are the same node share one row and one path. */
+sb_status slot_complete(struct slot *slot);
 /* Returns how the child `token` of an entry ends. If memory is short, *status is SB_ERR_MEMORY;
  * otherwise *status is unchanged. */
 sb_end slot_end_of(sb_decoder *decoder, const struct slot *slot, const struct entry *parent,

@@ -11,7 +11,7 @@
  * back-offs of the contexts longer than j. This takes one pass over the vocabulary and one over the
  * children.
  *
- * The state of a row is the trie node of h_j for j = 1 .. order - 1, or -1 if there is none. The
+ * A state is the trie node of h_j for j = 1 .. order - 1, or -1 if there is none. The
  * trie runs forward, so the next state takes one search among children for each j: h_j w is a child
  * of h_j.
  *
@@ -177,24 +177,24 @@ static sb_status begin(void *opened, int32_t input, const char *text, size_t siz
     return SB_OK;
 }
 
-static sb_status step(void *opened, int32_t n_rows, const int32_t *parent, const int32_t *token,
-                      const int32_t *input, void *rows, sb_error *err)
+static sb_status step(void *opened, int32_t n_rows, const int32_t *from, const int32_t *to,
+                      const int32_t *token, const int32_t *input, void *rows, sb_error *err)
 {
     session *const s = opened;
     const arpa_model *const m = s->model;
     const size_t width = (size_t)m->n_contexts, n_words = (size_t)m->words.n;
-    const sb_status status = row_states_reserve(&s->states, n_rows, err);
+    const sb_status status = row_states_reserve(&s->states, n_rows, to, err);
     if (status != SB_OK)
         return status;
     for (int32_t i = 0; i < n_rows; i++) {
         int32_t *const next = s->states.next + (size_t)i * width;
-        if (parent[i] < 0)
+        if (from[i] < 0)
             memcpy(next, s->states.start + (size_t)input[i] * width, width * sizeof *next);
         else
-            advance(m, s->states.now + (size_t)parent[i] * width, token[i], next);
+            advance(m, s->states.now + (size_t)from[i] * width, token[i], next);
         fill_row(m, next, (double *)rows + (size_t)i * n_words);
     }
-    row_states_swap(&s->states);
+    row_states_keep(&s->states, n_rows, to);
     return SB_OK;
 }
 

@@ -1,4 +1,4 @@
-/* The automaton as a model: a session keeps one state per row.
+/* The automaton as a model: a session keeps the automaton's state for each of its states.
  *
  * A token without an edge has probability zero and leads to a dead state, in which all tokens have
  * probability zero. So a sequence outside the model can be scored. Continuing a leaf is an error,
@@ -148,18 +148,18 @@ static void fill_row(const automaton *machine, int32_t state, double *row)
         row[machine->edges[e].token] = machine->edges[e].log_p;
 }
 
-static sb_status step(void *opened, int32_t n_rows, const int32_t *parent, const int32_t *token,
-                      const int32_t *input, void *rows, sb_error *err)
+static sb_status step(void *opened, int32_t n_rows, const int32_t *from, const int32_t *to,
+                      const int32_t *token, const int32_t *input, void *rows, sb_error *err)
 {
     session *const s = opened;
     const automaton *const m = s->machine;
-    const sb_status status = row_states_reserve(&s->states, n_rows, err);
+    const sb_status status = row_states_reserve(&s->states, n_rows, to, err);
     if (status != SB_OK)
         return status;
     for (int32_t i = 0; i < n_rows; i++) {
         int32_t state = s->states.start[input[i]];
-        if (parent[i] >= 0) {
-            const automaton_edge *const edge = find_edge(m, s->states.now[parent[i]], token[i]);
+        if (from[i] >= 0) {
+            const automaton_edge *const edge = find_edge(m, s->states.now[from[i]], token[i]);
             state = edge != NULL ? edge->next : DEAD;
         }
         if (state == AUTOMATON_LEAF)
@@ -168,14 +168,14 @@ static sb_status step(void *opened, int32_t n_rows, const int32_t *parent, const
         s->states.next[i] = state;
         fill_row(m, state, (double *)rows + (size_t)i * (size_t)m->words.n);
     }
-    row_states_swap(&s->states);
+    row_states_keep(&s->states, n_rows, to);
     return SB_OK;
 }
 
-static bool is_leaf(void *opened, int32_t row, int32_t token)
+static bool is_leaf(void *opened, int32_t state, int32_t token)
 {
     const session *const s = opened;
-    const automaton_edge *const edge = find_edge(s->machine, s->states.now[row], token);
+    const automaton_edge *const edge = find_edge(s->machine, s->states.now[state], token);
     return edge != NULL && edge->next == AUTOMATON_LEAF;
 }
 

@@ -180,6 +180,7 @@ static sb_status open_gguf(sb_model **model, const model_source *source, sb_erro
                                          .session_close = gguf_session_close,
                                          .begin = gguf_session_begin,
                                          .step = gguf_session_step,
+                                         .release = gguf_session_release,
                                          .token_text = gguf_token_text,
                                          .find_token = gguf_find_token,
                                          .describe = describe,

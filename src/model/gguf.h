@@ -1,5 +1,5 @@
 /* GGUF language models through llama.cpp: shared parts of gguf.c (the model), gguf_text.c (its
- * text), gguf_context.c (its cache), gguf_session.c (its rows) and gguf_try.cc (calls of
+ * text), gguf_context.c (its cache), gguf_session.c (its states) and gguf_try.cc (calls of
  * llama.cpp). */
 #ifndef MODEL_GGUF_H
 #define MODEL_GGUF_H
@@ -78,8 +78,9 @@ sb_status gguf_session_open(const void *self, const sb_session_spec *spec, void 
 void gguf_session_close(void *opened);
 sb_status gguf_session_begin(void *opened, int32_t input, const char *text, size_t size,
                              sb_error *err);
-sb_status gguf_session_step(void *opened, int32_t n_rows, const int32_t *parent,
+sb_status gguf_session_step(void *opened, int32_t n_rows, const int32_t *from, const int32_t *to,
                             const int32_t *token, const int32_t *input, void *rows, sb_error *err);
+void gguf_session_release(void *opened, int32_t n, const int32_t *states);
 
 #ifdef __cplusplus
 }

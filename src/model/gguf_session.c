@@ -1,16 +1,17 @@
-/* Keeps the rows of a GGUF model as sequences of llama.cpp's cache.
+/* Keeps the states of a GGUF model as sequences of llama.cpp's cache.
  *
  * The cache is a pool of cells, one per evaluated token, and a sequence is the set of cells that
- * carry its number. A prompt is evaluated once, and all its rows share its cells. At each step the
- * first child of a row takes over the row's sequence, further children copy it (which marks each of
- * its cells), and rows without children are removed. Nothing is evaluated twice.
+ * carry its number. A prompt is evaluated once, and all its rows share its cells. If a step
+ * overwrites a state, the first row that continues the state takes over its sequence; other rows
+ * copy it, which marks each of its cells. Nothing is evaluated twice.
  *
- * Rows use the sequences 0 .. max_rows - 1 and prompts the sequences after them, so that the draws
- * of an input share one evaluation of its prompt. If rows take all 256 sequences, only one input is
- * possible: its first row takes over the prompt, which is evaluated again for the next draw.
+ * States use the sequences 0 .. max_states - 1, in any order, and prompts the sequences after them,
+ * so that the draws of an input share one evaluation of its prompt. If states take all 256
+ * sequences, only one input is possible: its first row takes over the prompt, which is evaluated
+ * again for the next draw.
  *
  * A context has room for the most that it may have to hold: a prompt per input, and max_len cells
- * per row. It is made when the first prompt is known. If a longer prompt comes later, a larger
+ * per state. It is made when the first prompt is known. If a longer prompt comes later, a larger
  * context takes over the cells. */
 #include <math.h>
 #include <string.h>
@@ -25,11 +26,22 @@ enum {
     PROMPT_UNIT = 128,  /* room for prompts grows in units of this many tokens */
 };
 
-typedef struct gguf_row {
-    int32_t sequence;
+typedef struct gguf_state {
+    int32_t sequence; /* NONE or LOST if there is no state of this number */
     int32_t position; /* position of its next token */
     int32_t input;
-} gguf_row;
+} gguf_state;
+
+enum {
+    NONE = -1, /* released, or its input has begun again */
+    LOST = -2, /* a failure has destroyed it */
+};
+
+/* What session.heir says of a state if it is not the number of a row. */
+enum {
+    OVERWRITTEN = -1, /* by this step, and no row continues it */
+    KEPT = -2,        /* this step does not overwrite it */
+};
 
 typedef struct session {
     const gguf *model;
@@ -42,10 +54,10 @@ typedef struct session {
     float *prompt_logits; /* (max_inputs, n_vocab) by place: after the last token of the prompt */
     struct llama_batch batch; /* of up to n_batch tokens */
     int32_t n_batch;
-    gguf_row *now, *next; /* (max_rows) */
-    int32_t n_now;
-    int32_t *heir;   /* (max_rows) by row of `now`: the child that takes over its sequence, or -1 */
-    int32_t *unused; /* (max_rows) sequences without a row */
+    gguf_state *now;  /* (max_states) by number */
+    gguf_state *next; /* (max_rows) of the rows of this step */
+    int32_t *heir;    /* (max_states) the row of this step that takes over its sequence */
+    int32_t *unused;  /* (max_states) sequences without a state */
     int32_t n_unused;
     bool *is_lost; /* (max_inputs) a failure destroyed its prompt: it must begin again */
     sb_error loss; /* that failure */
@@ -77,21 +89,23 @@ static sb_status check_spec(const sb_session_spec *spec, sb_error *err)
             "max_rows is %d and max_len is %d; expected at least 1 each: a session of a GGUF "
             "model makes its cache for them",
             (int)spec->max_rows, (int)spec->max_len);
-    const int64_t n_sequences = (int64_t)spec->max_rows + spec->max_inputs;
+    const int64_t n_sequences = (int64_t)spec->max_states + spec->max_inputs;
     if (n_sequences > GGUF_MOST_SEQUENCES && spec->max_inputs > 1)
         return status_fail(err, SB_ERR_LIMIT,
-                           "%d rows of %d inputs need %lld sequences; llama.cpp has at most %d",
-                           (int)spec->max_rows, (int)spec->max_inputs, (long long)n_sequences,
+                           "%d states of %d inputs need %lld sequences; llama.cpp has at most %d",
+                           (int)spec->max_states, (int)spec->max_inputs, (long long)n_sequences,
                            GGUF_MOST_SEQUENCES);
     return SB_OK;
 }
 
-/* Forgets all rows. The cache is not touched. */
-static void clear_rows(session *s)
+/* Forgets all states; `why` is NONE or LOST. The cache is not touched. */
+static void clear_states(session *s, int32_t why)
 {
-    s->n_now = s->n_unused = 0;
-    for (int32_t i = s->spec.max_rows; i > 0; i--)
+    s->n_unused = 0;
+    for (int32_t i = s->spec.max_states; i > 0; i--) {
         s->unused[s->n_unused++] = i - 1;
+        s->now[i - 1].sequence = why;
+    }
 }
 
 sb_status gguf_session_open(const void *self, const sb_session_spec *spec, void **opened,
@@ -103,17 +117,17 @@ sb_status gguf_session_open(const void *self, const sb_session_spec *spec, void 
     session *const s = alloc_zeroed(1, sizeof *s);
     if (s == NULL)
         return status_no_memory(err);
-    const size_t n_rows = (size_t)spec->max_rows;
+    const size_t n_rows = (size_t)spec->max_rows, n_states = (size_t)spec->max_states;
     s->model = self;
     s->spec = *spec;
-    s->keeps_prompts = spec->max_rows + spec->max_inputs <= GGUF_MOST_SEQUENCES;
+    s->keeps_prompts = spec->max_states + spec->max_inputs <= GGUF_MOST_SEQUENCES;
     s->n_batch = spec->max_rows > PROMPT_CHUNK ? spec->max_rows : PROMPT_CHUNK;
     s->prompt_logits =
         alloc_array((size_t)spec->max_inputs * (size_t)s->model->n_vocab, sizeof *s->prompt_logits);
-    s->now = alloc_array(n_rows, sizeof *s->now);
+    s->now = alloc_array(n_states, sizeof *s->now);
     s->next = alloc_array(n_rows, sizeof *s->next);
-    s->heir = alloc_array(n_rows, sizeof *s->heir);
-    s->unused = alloc_array(n_rows, sizeof *s->unused);
+    s->heir = alloc_array(n_states, sizeof *s->heir);
+    s->unused = alloc_array(n_states, sizeof *s->unused);
     s->is_lost = alloc_zeroed((size_t)spec->max_inputs, sizeof *s->is_lost);
     s->batch = llama_batch_init(s->n_batch, 0, 1);
     if (s->prompt_logits == NULL || s->now == NULL || s->next == NULL || s->heir == NULL ||
@@ -125,23 +139,23 @@ sb_status gguf_session_open(const void *self, const sb_session_spec *spec, void 
         gguf_session_close(s);
         return status;
     }
-    clear_rows(s);
+    clear_states(s, NONE);
     *opened = s;
     return SB_OK;
 }
 
 /* --- the context --- */
 
-/* Forgets all rows and prompts. */
+/* Forgets all states and prompts, after a failure. */
 static void forget_all(session *s)
 {
-    clear_rows(s);
+    clear_states(s, LOST);
     for (int32_t i = 0; i < s->prompts.n; i++)
         s->is_lost[i] = s->is_lost[i] || s->prompts.place[i] >= 0;
     source_cache_clear(&s->prompts);
 }
 
-/* Repeats the failure that destroyed rows and prompts. */
+/* Repeats the failure that destroyed states and prompts. */
 static sb_status tell_loss(const session *s, sb_error *err)
 {
     return status_fail(err, s->loss.status, "%s", s->loss.message);
@@ -161,10 +175,10 @@ static sb_status reserve_prompt(session *s, int32_t n, sb_error *err)
         return SB_OK;
     const int32_t room = (n + PROMPT_UNIT - 1) / PROMPT_UNIT * PROMPT_UNIT;
     const sb_session_spec *const spec = &s->spec;
-    const int32_t n_sequences = spec->max_rows + (s->keeps_prompts ? spec->max_inputs : 0);
+    const int32_t n_sequences = spec->max_states + (s->keeps_prompts ? spec->max_inputs : 0);
     /* The last token of a sequence is not evaluated. */
     const int64_t n_cells =
-        (int64_t)room * spec->max_inputs + (int64_t)spec->max_rows * (spec->max_len - 1) + 1;
+        (int64_t)room * spec->max_inputs + (int64_t)spec->max_states * (spec->max_len - 1) + 1;
     const gguf_size size = {
         .n_cells = n_cells > n_sequences ? n_cells : n_sequences, /* llama.cpp's minimum */
         .n_sequences = n_sequences,
@@ -207,7 +221,7 @@ static void push_token(session *s, int32_t token, int32_t position, int32_t sequ
     s->batch.logits[i] = wants_logits;
 }
 
-/* Evaluates the batch. After a failure the session has no rows and no prompts. */
+/* Evaluates the batch. After a failure the session has no states and no prompts. */
 static sb_status run_batch(session *s, sb_error *err)
 {
     bool is_whole;
@@ -246,7 +260,7 @@ static sb_status read_logits(const session *s, int32_t i, float *row, sb_error *
 
 static int32_t prompt_sequence(const session *s, int32_t place)
 {
-    return s->keeps_prompts ? s->spec.max_rows + place : 0;
+    return s->keeps_prompts ? s->spec.max_states + place : 0;
 }
 
 /* Evaluates the prompt at a place and keeps the logits after it. */
@@ -268,23 +282,33 @@ static sb_status evaluate_prompt(session *s, int32_t place, sb_error *err)
                        s->prompt_logits + (size_t)place * (size_t)s->model->n_vocab, err);
 }
 
-/* --- inputs and rows --- */
+/* --- inputs, states and rows --- */
 
-static void free_sequence(session *s, int32_t sequence)
+/* Removes a state, if there is one of this number. */
+static void free_state(session *s, int32_t state)
 {
+    const int32_t sequence = s->now[state].sequence;
+    if (sequence < 0)
+        return;
     llama_memory_seq_rm(s->memory, sequence, -1, -1);
     s->unused[s->n_unused++] = sequence;
+    s->now[state].sequence = NONE;
 }
 
-/* Removes the rows of an input that begins again: nothing continues them, and its prompt needs the
- * room. */
-static void drop_rows_of(session *s, int32_t input)
+void gguf_session_release(void *opened, int32_t n, const int32_t *states)
 {
-    for (int32_t r = 0; r < s->n_now; r++)
-        if (s->now[r].input == input && s->now[r].sequence >= 0) {
-            free_sequence(s, s->now[r].sequence);
-            s->now[r].sequence = -1;
-        }
+    session *const s = opened;
+    for (int32_t i = 0; i < n; i++)
+        free_state(s, states[i]);
+}
+
+/* Removes the states of an input that begins again: nothing continues them, and its prompt needs
+ * the room. */
+static void drop_states_of(session *s, int32_t input)
+{
+    for (int32_t i = 0; i < s->spec.max_states; i++)
+        if (s->now[i].sequence >= 0 && s->now[i].input == input)
+            free_state(s, i);
 }
 
 static sb_status begin_tokens(session *s, int32_t input, const int32_t *ids, int32_t n,
@@ -298,7 +322,7 @@ static sb_status begin_tokens(session *s, int32_t input, const int32_t *ids, int
                            (int)n, (int)s->spec.max_len, (long long)n + s->spec.max_len - 1,
                            (int)trained,
                            n < trained ? ", so lower max-len" : ", so shorten the prompt");
-    drop_rows_of(s, input);
+    drop_states_of(s, input);
     sb_status status = reserve_prompt(s, n, err);
     bool is_new = false;
     s->is_lost[input] = false;
@@ -327,18 +351,18 @@ sb_status gguf_session_begin(void *opened, int32_t input, const char *text, size
 static sb_status start_row(session *s, int32_t i, int32_t input, float *row, sb_error *err)
 {
     const int32_t place = s->prompts.place[input];
-    gguf_row *const new = &s->next[i];
-    *new = (gguf_row){.position = s->prompts.places[place].n, .input = input};
+    gguf_state *const new = &s->next[i];
+    *new = (gguf_state){.position = s->prompts.places[place].n, .input = input};
     if (s->keeps_prompts) {
         new->sequence = s->unused[--s->n_unused];
         llama_memory_seq_cp(s->memory, prompt_sequence(s, place), new->sequence, -1, -1);
     } else {
-        if (s->n_unused < s->spec.max_rows)
+        if (s->n_unused < s->spec.max_states)
             return status_fail(err, SB_ERR_STATE,
-                               "an input begins again beside %d of its rows; with this number of "
-                               "rows there is no sequence left for its prompt",
-                               (int)(s->spec.max_rows - s->n_unused));
-        clear_rows(s); /* so that sequence 0 is the next one */
+                               "an input begins again beside %d of its states; with this number of "
+                               "states there is no sequence left for its prompt",
+                               (int)(s->spec.max_states - s->n_unused));
+        clear_states(s, NONE); /* so that sequence 0 is the next one */
         const sb_status status = evaluate_prompt(s, place, err);
         if (status != SB_OK)
             return status;
@@ -349,33 +373,37 @@ static sb_status start_row(session *s, int32_t i, int32_t input, float *row, sb_
     return SB_OK;
 }
 
-/* Removes all rows from the session and the cache, also the rows of a step that failed halfway. */
-static void drop_rows(session *s)
+/* Removes all states from the session and the cache, also those of a step that failed halfway. */
+static void drop_states(session *s)
 {
-    for (int32_t i = 0; i < s->spec.max_rows && s->context != NULL; i++)
+    for (int32_t i = 0; i < s->spec.max_states && s->context != NULL; i++)
         llama_memory_seq_rm(s->memory, i, -1, -1);
-    clear_rows(s);
+    clear_states(s, NONE);
 }
 
-/* Finds for each row the child that takes over its sequence. Removes the rows without children. */
-static sb_status choose_heirs(session *s, int32_t n_rows, const int32_t *parent, sb_error *err)
+/* Finds for each state that is overwritten the row that takes over its sequence. Removes those that
+ * no row continues. */
+static sb_status choose_heirs(session *s, int32_t n_rows, const int32_t *from, const int32_t *to,
+                              sb_error *err)
 {
-    for (int32_t r = 0; r < s->n_now; r++)
-        s->heir[r] = -1;
+    for (int32_t i = 0; i < s->spec.max_states; i++)
+        s->heir[i] = KEPT;
+    for (int32_t i = 0; i < n_rows; i++)
+        s->heir[to[i]] = OVERWRITTEN;
     for (int32_t i = n_rows; i > 0; i--) {
-        const int32_t r = parent[i - 1];
-        if (r >= s->n_now)
+        const int32_t state = from[i - 1];
+        if (state >= 0 && s->now[state].sequence == LOST)
             return tell_loss(s, err);
-        if (r >= 0 && s->now[r].sequence < 0)
+        if (state >= 0 && s->now[state].sequence == NONE)
             return status_fail(err, SB_ERR_STATE,
-                               "row %d continues a row of an input that has begun again since",
+                               "row %d continues a state of an input that has begun again since",
                                (int)i - 1);
-        if (r >= 0)
-            s->heir[r] = i - 1;
+        if (state >= 0 && s->heir[state] != KEPT)
+            s->heir[state] = i - 1;
     }
-    for (int32_t r = 0; r < s->n_now; r++)
-        if (s->now[r].sequence >= 0 && s->heir[r] < 0)
-            free_sequence(s, s->now[r].sequence);
+    for (int32_t i = 0; i < s->spec.max_states; i++)
+        if (s->heir[i] == OVERWRITTEN)
+            free_state(s, i);
     return SB_OK;
 }
 
@@ -387,19 +415,19 @@ static sb_status make_sure_of_prompt(session *s, int32_t input, sb_error *err)
     return s->prompts.place[input] >= 0 ? SB_OK : gguf_session_begin(s, input, "", 0, err);
 }
 
-/* Makes row i a continuation of a row, with its sequence or a copy of it. */
-static void continue_row(session *s, int32_t i, int32_t parent, int32_t token)
+/* Makes row i a continuation of a state, with its sequence or a copy of it. */
+static void continue_state(session *s, int32_t i, int32_t from, int32_t token)
 {
-    gguf_row *const new = &s->next[i];
-    *new = s->now[parent];
-    if (s->heir[parent] != i) {
+    gguf_state *const new = &s->next[i];
+    *new = s->now[from];
+    if (s->heir[from] != i) {
         new->sequence = s->unused[--s->n_unused];
-        llama_memory_seq_cp(s->memory, s->now[parent].sequence, new->sequence, -1, -1);
+        llama_memory_seq_cp(s->memory, s->now[from].sequence, new->sequence, -1, -1);
     }
     push_token(s, token, new->position++, new->sequence, true);
 }
 
-sb_status gguf_session_step(void *opened, int32_t n_rows, const int32_t *parent,
+sb_status gguf_session_step(void *opened, int32_t n_rows, const int32_t *from, const int32_t *to,
                             const int32_t *token, const int32_t *input, void *rows, sb_error *err)
 {
     session *const s = opened;
@@ -410,31 +438,29 @@ sb_status gguf_session_step(void *opened, int32_t n_rows, const int32_t *parent,
         return status_fail(err, SB_ERR_LIMIT, "%d rows at once; the session was opened for %d",
                            (int)n_rows, (int)s->spec.max_rows);
     for (int32_t i = 0; status == SB_OK && i < n_rows; i++)
-        if (parent[i] < 0)
+        if (from[i] < 0)
             status = make_sure_of_prompt(s, input[i], err);
     if (status == SB_OK)
-        status = choose_heirs(s, n_rows, parent, err);
+        status = choose_heirs(s, n_rows, from, to, err);
     /* First rows come first: evaluating their prompts needs the batch. */
     for (int32_t i = 0; status == SB_OK && i < n_rows; i++)
-        if (parent[i] < 0)
+        if (from[i] < 0)
             status = start_row(s, i, input[i], row + (size_t)i * n_vocab, err);
     if (status != SB_OK) {
-        drop_rows(s);
+        drop_states(s);
         return status;
     }
     s->batch.n_tokens = 0;
     for (int32_t i = 0; i < n_rows; i++)
-        if (parent[i] >= 0)
-            continue_row(s, i, parent[i], token[i]);
-    gguf_row *const last = s->now;
-    s->now = s->next;
-    s->next = last;
-    s->n_now = n_rows;
+        if (from[i] >= 0)
+            continue_state(s, i, from[i], token[i]);
+    for (int32_t i = 0; i < n_rows; i++)
+        s->now[to[i]] = s->next[i];
     if (s->batch.n_tokens == 0)
         return SB_OK;
     status = run_batch(s, err);
     for (int32_t i = 0, place = 0; status == SB_OK && i < n_rows; i++)
-        if (parent[i] >= 0)
+        if (from[i] >= 0)
             status = read_logits(s, place++, row + (size_t)i * n_vocab, err);
     return status;
 }

@@ -20,19 +20,27 @@ void row_states_close(row_states *states)
     alloc_free(states->start);
 }
 
-sb_status row_states_reserve(row_states *states, int32_t n_rows, sb_error *err)
+sb_status row_states_reserve(row_states *states, int32_t n_rows, const int32_t *to, sb_error *err)
 {
-    /* One more than needed, so that it is never NULL. */
-    const sb_status status =
-        alloc_reserve(&states->next, &states->next_capacity, (size_t)n_rows * states->width + 1,
-                      sizeof *states->next);
-    return status == SB_OK ? SB_OK : status_no_memory(err);
+    size_t n_states = 0;
+    for (int32_t i = 0; i < n_rows; i++)
+        if ((size_t)to[i] >= n_states)
+            n_states = (size_t)to[i] + 1;
+    /* One more than needed, so that they are never NULL. */
+    if (alloc_reserve(&states->next, &states->next_capacity, (size_t)n_rows * states->width + 1,
+                      sizeof *states->next) != SB_OK ||
+        alloc_reserve(&states->now, &states->now_capacity, n_states * states->width + 1,
+                      sizeof *states->now) != SB_OK)
+        return status_no_memory(err);
+    return SB_OK;
 }
 
-void row_states_swap(row_states *states)
+void row_states_keep(row_states *states, int32_t n_rows, const int32_t *to)
 {
-    *states = (row_states){states->width, states->start,         states->next,
-                           states->now,   states->next_capacity, states->now_capacity};
+    const size_t width = states->width;
+    for (int32_t i = 0; i < n_rows; i++)
+        memcpy(states->now + (size_t)to[i] * width, states->next + (size_t)i * width,
+               width * sizeof *states->now);
 }
 
 size_t row_states_size(const void *session)
@@ -41,19 +49,20 @@ size_t row_states_size(const void *session)
     return states->width * sizeof *states->now;
 }
 
-void row_states_save(const void *session, int32_t row, void *state)
+void row_states_save(const void *session, int32_t state, void *bytes)
 {
     const row_states *const states = session;
-    memcpy(state, states->now + (size_t)row * states->width, row_states_size(states));
+    memcpy(bytes, states->now + (size_t)state * states->width, row_states_size(states));
 }
 
-sb_status row_states_restore(void *session, int32_t n_rows, const void *saved, sb_error *err)
+sb_status row_states_restore(void *session, int32_t n, const int32_t *numbers, const void *bytes,
+                             sb_error *err)
 {
     row_states *const states = session;
-    const sb_status status = row_states_reserve(states, n_rows, err);
+    const sb_status status = row_states_reserve(states, n, numbers, err);
     if (status != SB_OK)
         return status;
-    memcpy(states->next, saved, (size_t)n_rows * row_states_size(states));
-    row_states_swap(states);
+    memcpy(states->next, bytes, (size_t)n * row_states_size(states));
+    row_states_keep(states, n, numbers);
     return SB_OK;
 }

@@ -155,8 +155,8 @@ static sb_status begin(void *opened, int32_t input, const char *text, size_t siz
     return status;
 }
 
-static sb_status step(void *opened, int32_t n_rows, const int32_t *parent, const int32_t *token,
-                      const int32_t *input, void *rows, sb_error *err)
+static sb_status step(void *opened, int32_t n_rows, const int32_t *from, const int32_t *to,
+                      const int32_t *token, const int32_t *input, void *rows, sb_error *err)
 {
     session *const s = opened;
     const seq2seq *const m = s->model;
@@ -165,7 +165,7 @@ static sb_status step(void *opened, int32_t n_rows, const int32_t *parent, const
         if (!s->has_begun[input[i]])
             status = begin(s, input[i], "", 0, err);
     if (status == SB_OK)
-        status = m->net.ops->step(s->network, n_rows, parent, token, input, rows, err);
+        status = m->net.ops->step(s->network, n_rows, from, to, token, input, rows, err);
     if (status != SB_OK)
         return status;
     float *row = rows;
@@ -181,16 +181,17 @@ static size_t state_size(const void *opened)
     return s->model->net.ops->state_size(s->network);
 }
 
-static void save(const void *opened, int32_t row, void *state)
+static void save(const void *opened, int32_t state, void *bytes)
 {
     const session *const s = opened;
-    s->model->net.ops->save(s->network, row, state);
+    s->model->net.ops->save(s->network, state, bytes);
 }
 
-static sb_status restore(void *opened, int32_t n_rows, const void *states, sb_error *err)
+static sb_status restore(void *opened, int32_t n, const int32_t *states, const void *bytes,
+                         sb_error *err)
 {
     session *const s = opened;
-    return s->model->net.ops->restore(s->network, n_rows, states, err);
+    return s->model->net.ops->restore(s->network, n, states, bytes, err);
 }
 
 /* --- the model --- */

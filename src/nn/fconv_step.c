@@ -1,9 +1,10 @@
 /* The decoder, one position at a time.
  *
- * The state of a row is, for each layer, the window that its convolution has just read: the inputs
- * of the last `kernel` positions. The next window is the parent's window without its oldest input
- * and with the new input at the end. So the state has the layout that the matrix products read, and
- * moving it by parent is the only copy. The inputs that residuals add are in the windows, too. */
+ * The convolution of a layer reads a window: the inputs of the last `kernel` positions, side by
+ * side, which is the layout that the matrix products read. A state is, for each layer, the last
+ * window without its oldest input: the next window is the state and the new input. So a step copies
+ * the states that it continues into windows, and the end of each window into the new states. The
+ * inputs that residuals add are in the windows, too. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -14,8 +15,9 @@
 #include "nn/layers.h"
 
 typedef struct windows {
-    float *now, *next; /* (n_rows, kernel * in) windows of the last step, and of this one */
-    size_t now_capacity, next_capacity;
+    float *states; /* (n_states, (kernel - 1) * in) by number of the state */
+    float *rows;   /* (n_rows, kernel * in) windows of this step */
+    size_t state_capacity, row_capacity;
 } windows;
 
 typedef struct session {
@@ -23,9 +25,10 @@ typedef struct session {
     struct source_cache cache;
     fconv_source *sources; /* (max_inputs) by place in the cache */
     fconv_encoder encoder;
-    windows *layers;             /* (n_layers) */
-    int32_t *place, *next_place; /* (n_rows) position of the row's last token */
-    size_t place_capacity, next_place_capacity;
+    windows *layers;    /* (n_layers) */
+    int32_t *place;     /* (n_states) position of the last token, by number of the state */
+    int32_t *new_place; /* (n_rows) the same of the rows of this step */
+    size_t place_capacity, new_place_capacity;
     float *embedded; /* (n_rows, embedding) */
     float *gates;    /* (n_rows, 2 * widest), or the output's width if that is larger */
     float *hidden;   /* (n_rows, widest) */
@@ -38,8 +41,8 @@ static void session_close(void *opened)
 {
     session *const s = opened;
     for (int32_t l = 0; s->layers != NULL && l < s->net->decoder.n_layers; l++) {
-        alloc_free(s->layers[l].now);
-        alloc_free(s->layers[l].next);
+        alloc_free(s->layers[l].states);
+        alloc_free(s->layers[l].rows);
     }
     for (int32_t i = 0; s->sources != NULL && i < s->cache.n; i++)
         fconv_source_close(&s->sources[i]);
@@ -48,7 +51,7 @@ static void session_close(void *opened)
     alloc_free(s->sources);
     alloc_free(s->layers);
     alloc_free(s->place);
-    alloc_free(s->next_place);
+    alloc_free(s->new_place);
     alloc_free(s->embedded);
     alloc_free(s->gates);
     alloc_free(s->hidden);
@@ -100,8 +103,33 @@ static size_t widest(const fconv_half *half)
     return width;
 }
 
-/* Makes room for n rows everywhere. */
-static sb_status reserve(session *s, size_t n, sb_error *err)
+/* Returns how many inputs of a window a state has, in floats. */
+static size_t kept_width(const fconv_layer *layer)
+{
+    return (layer->kernel - 1) * layer->in;
+}
+
+/* Makes room for states of these n numbers. */
+static sb_status reserve_states(session *s, size_t n, const int32_t *to, sb_error *err)
+{
+    const fconv_half *const half = &s->net->decoder;
+    size_t n_states = 0;
+    for (size_t i = 0; i < n; i++)
+        if ((size_t)to[i] >= n_states)
+            n_states = (size_t)to[i] + 1;
+    for (int32_t l = 0; l < half->n_layers; l++) {
+        windows *const w = &s->layers[l];
+        if (alloc_reserve(&w->states, &w->state_capacity, n_states * kept_width(&half->layers[l]),
+                          sizeof(float)) != SB_OK)
+            return status_no_memory(err);
+    }
+    const sb_status status =
+        alloc_reserve(&s->place, &s->place_capacity, n_states, sizeof(int32_t));
+    return status == SB_OK ? SB_OK : status_no_memory(err);
+}
+
+/* Makes room for the n rows of a step. */
+static sb_status reserve_rows(session *s, size_t n, sb_error *err)
 {
     const fconv_half *const half = &s->net->decoder;
     const size_t width = widest(half);
@@ -111,7 +139,7 @@ static sb_status reserve(session *s, size_t n, sb_error *err)
         void *array;
         size_t *capacity, n, size;
     } const wanted[] = {
-        {&s->next_place, &s->next_place_capacity, n, sizeof(int32_t)},
+        {&s->new_place, &s->new_place_capacity, n, sizeof(int32_t)},
         {&s->embedded, &s->embedded_capacity, n * half->embedding, sizeof(float)},
         {&s->gates, &s->gates_capacity, n * gates, sizeof(float)},
         {&s->hidden, &s->hidden_capacity, n * width, sizeof(float)},
@@ -124,41 +152,45 @@ static sb_status reserve(session *s, size_t n, sb_error *err)
             return status_no_memory(err);
     for (int32_t l = 0; l < half->n_layers; l++) {
         windows *const w = &s->layers[l];
-        if (alloc_reserve(&w->next, &w->next_capacity,
+        if (alloc_reserve(&w->rows, &w->row_capacity,
                           n * half->layers[l].kernel * half->layers[l].in, sizeof(float)) != SB_OK)
             return status_no_memory(err);
     }
     return SB_OK;
 }
 
-/* Fills the next windows of all rows except for their newest input. */
-static void move_windows(const fconv_layer *layer, windows *w, int32_t n_rows,
-                         const int32_t *parent)
+/* Completes the windows of all rows, whose newest inputs are known, and keeps their ends as the new
+ * states. All states are read before one is written. */
+static void move_windows(const fconv_layer *layer, windows *w, int32_t n_rows, const int32_t *from,
+                         const int32_t *to)
 {
-    const size_t row = layer->kernel * layer->in, kept = row - layer->in;
+    const size_t row = layer->kernel * layer->in, kept = kept_width(layer);
     for (int32_t i = 0; i < n_rows; i++) {
-        float *const to = w->next + (size_t)i * row;
-        if (parent[i] < 0)
-            memset(to, 0, kept * sizeof *to);
+        float *const window = w->rows + (size_t)i * row;
+        if (from[i] < 0)
+            memset(window, 0, kept * sizeof *window);
         else
-            memcpy(to, w->now + (size_t)parent[i] * row + layer->in, kept * sizeof *to);
+            memcpy(window, w->states + (size_t)from[i] * kept, kept * sizeof *window);
     }
+    for (int32_t i = 0; i < n_rows; i++)
+        memcpy(w->states + (size_t)to[i] * kept, w->rows + (size_t)i * row + layer->in,
+               kept * sizeof *w->states);
 }
 
-static sb_status embed(session *s, int32_t n_rows, const int32_t *parent, const int32_t *token,
+static sb_status embed(session *s, int32_t n_rows, const int32_t *from, const int32_t *token,
                        sb_error *err)
 {
     const fconv *const net = s->net;
     const size_t e = net->decoder.embedding;
     const int32_t n_places = (int32_t)net->decoder.positions.shape[0] - net->position_offset;
     for (int32_t i = 0; i < n_rows; i++) {
-        s->next_place[i] = parent[i] < 0 ? 0 : s->place[parent[i]] + 1;
-        if (s->next_place[i] >= n_places)
+        s->new_place[i] = from[i] < 0 ? 0 : s->place[from[i]] + 1;
+        if (s->new_place[i] >= n_places)
             return status_fail(err, SB_ERR_LIMIT,
                                "row %d: the sequence is too long; the model has %d positions",
                                (int)i, (int)n_places);
         layer_embed(&net->decoder.tokens, &net->decoder.positions,
-                    parent[i] < 0 ? net->start : token[i], net->position_offset + s->next_place[i],
+                    from[i] < 0 ? net->start : token[i], net->position_offset + s->new_place[i],
                     s->embedded + (size_t)i * e, s->query);
     }
     return SB_OK;
@@ -186,14 +218,14 @@ static float *newest(const session *s, int32_t l, size_t *stride)
 {
     const fconv_layer *const layer = &s->net->decoder.layers[l];
     *stride = layer->kernel * layer->in;
-    return s->layers[l].next + *stride - layer->in;
+    return s->layers[l].rows + *stride - layer->in;
 }
 
 static void apply_layer(session *s, int32_t l, int32_t n_rows, const int32_t *input)
 {
     const fconv_layer *const layer = &s->net->decoder.layers[l];
     const size_t n = (size_t)n_rows, width = layer->width;
-    gemm_apply(&layer->conv, n, s->layers[l].next, layer->kernel * layer->in, s->gates, 2 * width);
+    gemm_apply(&layer->conv, n, s->layers[l].rows, layer->kernel * layer->in, s->gates, 2 * width);
     layer_glu(n, width, s->gates, s->hidden);
     if (layer->attention)
         attend(s, layer, n_rows, input, s->hidden);
@@ -219,36 +251,26 @@ static void hand_on(session *s, int32_t l, size_t n)
         memcpy(to + i * stride, s->hidden + i * width, width * sizeof *to);
 }
 
-static void exchange(session *s)
-{
-    for (int32_t l = 0; l < s->net->decoder.n_layers; l++) {
-        windows *const w = &s->layers[l];
-        *w = (windows){w->next, w->now, w->next_capacity, w->now_capacity};
-    }
-    int32_t *const place = s->place;
-    const size_t capacity = s->place_capacity;
-    s->place = s->next_place;
-    s->place_capacity = s->next_place_capacity;
-    s->next_place = place;
-    s->next_place_capacity = capacity;
-}
-
-static sb_status step(void *opened, int32_t n_rows, const int32_t *parent, const int32_t *token,
-                      const int32_t *input, float *logits, sb_error *err)
+static sb_status step(void *opened, int32_t n_rows, const int32_t *from, const int32_t *to,
+                      const int32_t *token, const int32_t *input, float *logits, sb_error *err)
 {
     session *const s = opened;
     const fconv_half *const half = &s->net->decoder;
     const size_t n = (size_t)n_rows;
-    sb_status status = reserve(s, n, err);
+    sb_status status = reserve_states(s, n, to, err);
     if (status == SB_OK)
-        status = embed(s, n_rows, parent, token, err);
+        status = reserve_rows(s, n, err);
+    if (status == SB_OK)
+        status = embed(s, n_rows, from, token, err);
     if (status != SB_OK)
         return status;
+    for (int32_t i = 0; i < n_rows; i++)
+        s->place[to[i]] = s->new_place[i];
     size_t stride;
     float *const first = newest(s, 0, &stride);
     gemm_apply(&half->input, n, s->embedded, half->embedding, first, stride);
     for (int32_t l = 0; l < half->n_layers; l++) {
-        move_windows(&half->layers[l], &s->layers[l], n_rows, parent);
+        move_windows(&half->layers[l], &s->layers[l], n_rows, from, to);
         apply_layer(s, l, n_rows, input);
         if (l + 1 < half->n_layers)
             hand_on(s, l, n);
@@ -256,58 +278,50 @@ static sb_status step(void *opened, int32_t n_rows, const int32_t *parent, const
     const size_t width = half->layers[half->n_layers - 1].width, out = half->output.n_out;
     gemm_apply(&half->output, n, s->hidden, width, s->gates, out);
     gemm_apply(&s->net->logits, n, s->gates, out, logits, s->net->logits.n_out);
-    exchange(s);
     return SB_OK;
 }
 
-/* --- states: the position and the part of the windows that the next step reads --- */
-
-static size_t kept_size(const fconv_layer *layer)
-{
-    return (layer->kernel - 1) * layer->in * sizeof(float);
-}
+/* --- states as bytes: the position, then the layers --- */
 
 static size_t state_size(const void *opened)
 {
     const session *const s = opened;
     size_t size = sizeof *s->place;
     for (int32_t l = 0; l < s->net->decoder.n_layers; l++)
-        size += kept_size(&s->net->decoder.layers[l]);
+        size += kept_width(&s->net->decoder.layers[l]) * sizeof(float);
     return size;
 }
 
-static void save(const void *opened, int32_t row, void *state)
+static void save(const void *opened, int32_t state, void *bytes)
 {
     const session *const s = opened;
-    char *to = state;
-    memcpy(to, &s->place[row], sizeof *s->place);
+    char *to = bytes;
+    memcpy(to, &s->place[state], sizeof *s->place);
     to += sizeof *s->place;
     for (int32_t l = 0; l < s->net->decoder.n_layers; l++) {
-        const fconv_layer *const layer = &s->net->decoder.layers[l];
-        const float *const window = s->layers[l].now + (size_t)row * layer->kernel * layer->in;
-        memcpy(to, window + layer->in, kept_size(layer));
-        to += kept_size(layer);
+        const size_t kept = kept_width(&s->net->decoder.layers[l]);
+        memcpy(to, s->layers[l].states + (size_t)state * kept, kept * sizeof(float));
+        to += kept * sizeof(float);
     }
 }
 
-static sb_status restore(void *opened, int32_t n_rows, const void *states, sb_error *err)
+static sb_status restore(void *opened, int32_t n, const int32_t *states, const void *bytes,
+                         sb_error *err)
 {
     session *const s = opened;
-    const sb_status status = reserve(s, (size_t)n_rows, err);
+    const sb_status status = reserve_states(s, (size_t)n, states, err);
     if (status != SB_OK)
         return status;
-    const char *from = states;
-    for (int32_t i = 0; i < n_rows; i++) {
-        memcpy(&s->next_place[i], from, sizeof *s->place);
+    const char *from = bytes;
+    for (int32_t i = 0; i < n; i++) {
+        memcpy(&s->place[states[i]], from, sizeof *s->place);
         from += sizeof *s->place;
         for (int32_t l = 0; l < s->net->decoder.n_layers; l++) {
-            const fconv_layer *const layer = &s->net->decoder.layers[l];
-            float *const window = s->layers[l].next + (size_t)i * layer->kernel * layer->in;
-            memcpy(window + layer->in, from, kept_size(layer));
-            from += kept_size(layer);
+            const size_t kept = kept_width(&s->net->decoder.layers[l]);
+            memcpy(s->layers[l].states + (size_t)states[i] * kept, from, kept * sizeof(float));
+            from += kept * sizeof(float);
         }
     }
-    exchange(s);
     return SB_OK;
 }
 

@@ -16,12 +16,13 @@ typedef struct network_ops {
     /* Encodes the source of an input: n >= 1 ids, the end token last, at most max_source. */
     sb_status (*encode)(void *session, int32_t input, const int32_t *ids, int32_t n, sb_error *err);
     /* Does what step of sb_model_ops does; logits is (n_rows, target_vocab). */
-    sb_status (*step)(void *session, int32_t n_rows, const int32_t *parent, const int32_t *token,
-                      const int32_t *input, float *logits, sb_error *err);
+    sb_status (*step)(void *session, int32_t n_rows, const int32_t *from, const int32_t *to,
+                      const int32_t *token, const int32_t *input, float *logits, sb_error *err);
     /* The next three are as in sb_model_ops, but required. */
     size_t (*state_size)(const void *session);
-    void (*save)(const void *session, int32_t row, void *state);
-    sb_status (*restore)(void *session, int32_t n_rows, const void *states, sb_error *err);
+    void (*save)(const void *session, int32_t state, void *bytes);
+    sb_status (*restore)(void *session, int32_t n, const int32_t *states, const void *bytes,
+                         sb_error *err);
     void (*close)(void *self);
 } network_ops;
 

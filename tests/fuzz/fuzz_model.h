@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../session_rows.h"
 #include "model/backend.h"
 
 enum { FUZZ_ROWS = 3, FUZZ_STEPS = 4 };
@@ -23,7 +24,7 @@ static inline void fuzz_steps(sb_session *session, int32_t n_words, double *rows
     int32_t parent[FUZZ_ROWS] = {-1, -1, -1}, token[FUZZ_ROWS] = {-1, -1, -1};
     const int32_t input[FUZZ_ROWS] = {0, 1, 1};
     for (int32_t step = 0; step < FUZZ_STEPS; step++) {
-        if (sb_session_step(session, FUZZ_ROWS, parent, token, input, rows, NULL) != SB_OK)
+        if (session_rows(session, FUZZ_ROWS, parent, token, input, rows, NULL) != SB_OK)
             return; /* past a leaf */
         for (size_t i = 0; i < FUZZ_ROWS * (size_t)n_words; i++)
             fuzz_check(rows[i] < INFINITY);

@@ -153,7 +153,7 @@ static void take_steps(const sb_model *model, const uint8_t *data, size_t size)
         if (step == 2) /* a source that changes on the way */
             (void)sb_session_begin(session, 0, "b a", 3, &err);
         const int32_t n_rows = FUZZ_ROWS - step % 2;
-        if (sb_session_step(session, n_rows, parent, token, input, rows, &err) != SB_OK)
+        if (session_rows(session, n_rows, parent, token, input, rows, &err) != SB_OK)
             break; /* past the last position */
         for (int32_t i = 0; i < FUZZ_ROWS; i++) {
             parent[i] = (i + 1) % n_rows;
