@@ -37,8 +37,10 @@ struct arrivals {
     int n_arrived, n_given, n_results, n_flushed, n_done;
     bool has_ended;  /* no more inputs will arrive */
     bool is_waiting; /* `ready` waits */
+    bool is_patient; /* `ready` waits until it has an answer, whatever its limit */
     bool is_late;    /* the feeder gave up */
-    bool was_early;  /* the source was asked although it had to wait, or while `ready` waited */
+    bool was_early;  /* the source was asked although it had to wait, or it or `ready` was called
+                      * while `ready` waited */
     int n_draws;     /* of each input */
     int stop_at;     /* the sink stops at this result */
     bool flush_fails;
@@ -68,7 +70,9 @@ static bool wait_for_text(void *user, int milliseconds)
 {
     struct arrivals *const a = user;
     pthread_mutex_lock(&a->lock);
-    const struct timespec end = deadline_after(milliseconds >= 0 ? milliseconds : 2000L * DEADLINE);
+    const bool has_limit = milliseconds >= 0 && !a->is_patient;
+    const struct timespec end = deadline_after(has_limit ? milliseconds : 2000L * DEADLINE);
+    a->was_early = a->was_early || a->is_waiting;
     a->is_waiting = milliseconds != 0;
     pthread_cond_broadcast(&a->changed);
     int code = 0;
@@ -394,6 +398,7 @@ static void a_waiting_thread_stops_no_other(void **state)
     sb_model *const model = open_watcher(&watcher);
     sb_plan plan = plan_of(2, 16);
     plan.n_draws = (uint64_t)(a.n_draws = 1); /* two threads could share two draws, and both step */
+    a.is_patient = true;
     assert_int_equal(run(&a, model, &plan, feed_one_by_one, NULL), SB_OK);
     assert_int_equal(a.n_results, N_INPUTS);
     close_arrivals(&a);
