@@ -128,7 +128,7 @@ void run_sampler(struct setup *setup, sampler sample, size_t n,
         return;
     }
     struct relay relay = {setup, visit, user, false};
-    const sb_pipe pipe = {&relay, give_empty_input, relay_result, NULL};
+    const sb_pipe pipe = {.user = &relay, .source = give_empty_input, .sink = relay_result};
     sb_plan plan;
     sb_plan_default(&plan);
     plan.n_draws = n;

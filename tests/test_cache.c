@@ -154,7 +154,7 @@ static sb_status draw_digest(const sb_model *model, const char *const *texts, si
     for (size_t i = 0; i < n_texts; i++)
         inputs[i] = (sb_input){texts[i], strlen(texts[i]), i, hash};
     collected c = {.inputs = inputs, .n_inputs = n_texts};
-    const sb_pipe pipe = {&c, give, digest, NULL};
+    const sb_pipe pipe = {.user = &c, .source = give, .sink = digest};
     return sb_draw_all(model, config, &plan, &pipe, err);
 }
 

@@ -63,7 +63,8 @@ static sb_status run_pipe(const sb_model *model, struct pipe_log *log, int32_t t
     plan.n_draws = 3;
     plan.threads = threads;
     plan.batch = batch;
-    const sb_pipe pipe = {log, give_text, count_result, count_done};
+    const sb_pipe pipe = {
+        .user = log, .source = give_text, .sink = count_result, .done = count_done};
     return sb_draw_all(model, &config, &plan, &pipe, err);
 }
 
@@ -173,7 +174,8 @@ static void plans_out_of_range(void **state)
     /* Temperatures are looked at before anything is drawn. */
     const double bad[] = {0, -1, NAN, INFINITY, 1e-101, 1e101};
     static const char *const one_text[] = {""};
-    const sb_pipe pipe = {&log, give_text, count_result, count_done};
+    const sb_pipe pipe = {
+        .user = &log, .source = give_text, .sink = count_result, .done = count_done};
     sb_config config;
     sb_plan plan;
     sb_result *result;
@@ -346,7 +348,10 @@ static void interrupts_end_the_work(void **state)
         plan.batch = plans[i % 4][1];
         plan.cache_size = i % 3 == 0 ? 1 << 16 : 0;
         plan.interrupt = work.interrupt;
-        const sb_pipe pipe = {&work, give_endlessly, raise_after, count_interrupted};
+        const sb_pipe pipe = {.user = &work,
+                              .source = give_endlessly,
+                              .sink = raise_after,
+                              .done = count_interrupted};
         assert_int_equal(sb_draw_all(model, &config, &plan, &pipe, &err), SB_ERR_STOPPED);
         assert_int_equal(err.status, SB_ERR_STOPPED);
         assert_string_equal(err.message, "interrupted");

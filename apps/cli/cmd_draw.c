@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cache_report.h"
 #include "cli/commands.h"
@@ -125,10 +124,31 @@ static int give_input(void *user, sb_input *input, sb_error *err)
     return more;
 }
 
+static bool wait_for_input(void *user, int milliseconds)
+{
+    draw_work *const work = user;
+    return draw_inputs_wait(work->inputs, milliseconds);
+}
+
 static void free_input(void *user, const sb_input *input)
 {
     (void)user;
     free(input->user);
+}
+
+/* Stops the work after a write that failed, and has said so. */
+static int stop_writing(draw_work *work)
+{
+    work->has_failed = true;
+    sb_error_set(&work->err, SB_ERR_STOPPED, "%s", "");
+    return 1;
+}
+
+static int flush_results(void *user, sb_error *err)
+{
+    draw_work *const work = user;
+    (void)err;
+    return output_flush(&work->writer.out) ? 0 : stop_writing(work);
 }
 
 static int take_result(void *user, const sb_input *input, const sb_result *result, sb_error *err)
@@ -140,11 +160,8 @@ static int take_result(void *user, const sb_input *input, const sb_result *resul
             *err = work->err;
         return 1;
     }
-    if (!output_flush_some(&work->writer.out)) {
-        work->has_failed = true;
-        sb_error_set(&work->err, SB_ERR_STOPPED, "%s", ""); /* output_flush_some has printed it */
-        return 1;
-    }
+    if (!output_flush_in_time(&work->writer.out))
+        return stop_writing(work);
     progress_step(&work->bar);
     return 0;
 }
@@ -202,6 +219,20 @@ static void hint_at_stdin(const draw_inputs *inputs)
                 "from each of its lines instead of the empty prefix\n");
 }
 
+/* If the last bits of a row depend on the rows computed with it, computes no two inputs together
+ * that arrive over time, so that the time of their arrival cannot change a draw. Several threads
+ * would share the draws of an input differently each time, so these are computed one by one. */
+static void choose_together(sb_plan *plan, const draw_inputs *inputs, const options *parsed,
+                            const sb_model *model)
+{
+    const sb_model_info *const info = sb_model_get_info(model);
+    if (!info->rows_depend_on_batch || !draw_inputs_arrive(inputs) || options_has(parsed, "batch"))
+        return;
+    plan->one_input = true;
+    if (plan->threads > 1 && !info->has_threads)
+        plan->batch = 1;
+}
+
 static int draw_all(draw_request *request, options *parsed, const sb_model *model)
 {
     draw_inputs *const inputs = &request->inputs;
@@ -227,9 +258,13 @@ static int draw_all(draw_request *request, options *parsed, const sb_model *mode
     plan.temperatures = parsed->temperatures;
     plan.n_temperatures = parsed->n_temperatures;
     plan.cache_stats = &cached;
-    if (inputs->source == FROM_LINES && !options_has(parsed, "batch") && isatty(STDIN_FILENO))
-        plan.batch = plan.threads = 1; /* a person types, and waits for each answer */
-    const sb_pipe pipe = {&work, give_input, take_result, free_input};
+    choose_together(&plan, inputs, parsed, model);
+    const sb_pipe pipe = {.user = &work,
+                          .source = give_input,
+                          .sink = take_result,
+                          .done = free_input,
+                          .ready = wait_for_input,
+                          .flush = flush_results};
     const sb_status status = sb_draw_all(model, &parsed->config, &plan, &pipe, &err);
     progress_close(&work.bar);
     if (status == SB_OK)

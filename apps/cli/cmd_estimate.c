@@ -240,9 +240,11 @@ static int estimate_all(estimate_work *work)
 {
     sb_error err;
     int more;
-    while ((more = estimate_next(work, &err)) > 0)
-        if (!output_flush_some(&work->writer.out))
+    while ((more = estimate_next(work, &err)) > 0) {
+        output *const out = &work->writer.out;
+        if (!(line_reader_wait(&work->reader, 0) ? output_flush_in_time(out) : output_flush(out)))
             return EXIT_FAILED;
+    }
     sb_status status = more < 0 ? err.status : estimate_values_finish(&work->values, &err);
     if (status == SB_OK && work->has_summary)
         status = estimate_summary_reduce(&work->summary, &work->truth, &err);

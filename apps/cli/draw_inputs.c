@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/cli.h"
 #include "common/input_file.h"
@@ -72,6 +74,18 @@ uint64_t draw_inputs_count(const draw_inputs *inputs)
     case FROM_COMMAND_LINE: return (uint64_t)inputs->parsed->n_args + inputs->n_files;
     default: return 0;
     }
+}
+
+bool draw_inputs_arrive(const draw_inputs *inputs)
+{
+    struct stat what;
+    return inputs->source == FROM_LINES &&
+           !(fstat(STDIN_FILENO, &what) == 0 && S_ISREG(what.st_mode));
+}
+
+bool draw_inputs_wait(draw_inputs *inputs, int milliseconds)
+{
+    return inputs->source != FROM_LINES || line_reader_wait(&inputs->reader, milliseconds);
 }
 
 /* Makes a copy of the text the input's, to be freed. */

@@ -42,6 +42,13 @@ void draw_inputs_close(draw_inputs *inputs);
 /* Returns the number of inputs, or 0 if it is not known because they are lines. */
 uint64_t draw_inputs_count(const draw_inputs *inputs);
 
+/* Returns whether the inputs arrive over time: they are the lines of a pipe, a terminal or another
+ * file that is not a regular one. */
+bool draw_inputs_arrive(const draw_inputs *inputs);
+
+/* Waits until draw_inputs_next can answer without waiting, as line_reader_wait does. */
+bool draw_inputs_wait(draw_inputs *inputs, int milliseconds);
+
 /* Fills in the next input and its stream. Returns 1, 0 at the end, or -1 after an error. The text
  * is an argument's, or allocated; then input->user is the same pointer, the caller's to free. */
 int draw_inputs_next(draw_inputs *inputs, sb_input *input, sb_error *err);

@@ -3,7 +3,6 @@
 #include "common/input_file.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -22,10 +21,13 @@ sb_status input_file_read(const char *path, char **text, size_t *size, sb_error 
     sb_status status = line_reader_open(&reader, path, err);
     if (status != SB_OK)
         return status;
-    size_t capacity = FIRST_CAPACITY, used = 0, n;
+    size_t capacity = FIRST_CAPACITY, used = 0;
+    ssize_t n;
     char *bytes = cli_realloc(NULL, capacity, 1); /* with a byte to spare for the terminator */
-    while ((n = fread(bytes + used, 1, capacity - used, reader.file)) > 0) {
-        used += n;
+    while ((n = read(reader.file, bytes + used, capacity - used)) != 0) {
+        if (n < 0 && errno != EINTR)
+            break;
+        used += n > 0 ? (size_t)n : 0;
         if (used > MOST_BYTES)
             break;
         if (used == capacity) {
@@ -37,7 +39,7 @@ sb_status input_file_read(const char *path, char **text, size_t *size, sb_error 
         status =
             sb_error_set(err, SB_ERR_INPUT,
                          "%s: an input has at most 2^30 bytes; the file has more", reader.name);
-    else if (ferror(reader.file))
+    else if (n < 0)
         status = sb_error_set(err, SB_ERR_IO, "%s: %s", reader.name, strerror(errno));
     line_reader_close(&reader);
     if (status != SB_OK) {

@@ -7,26 +7,38 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "sbeam/error.h"
 
 typedef struct line_reader {
-    FILE *file;
     char name[208]; /* for messages: the path, or "..." and the end of a long path */
-    char *line;     /* the last line, without its line end, terminated; owned */
-    size_t size, capacity;
+    char *line;     /* the last line, without its line end, terminated; the reader's, and valid
+                     * until the next call */
+    size_t size;
     bool has_return; /* its line end had a carriage return */
     uint64_t number; /* number of the last line, from 1 */
+    /* Private. */
+    int file;                 /* a file descriptor */
+    char *buffer;             /* (capacity); owned */
+    size_t capacity;          /* at least 1 byte more than `end` */
+    size_t begin, end;        /* the bytes that were read and are not in a line yet */
+    size_t searched;          /* this many of them hold no newline */
+    bool has_newline, at_end; /* a newline follows them; there is no more to read */
+    int problem;              /* the errno of a read that failed, or 0 */
 } line_reader;
 
 /* Opens the file at `path`, or standard input if it is NULL or "-". */
 sb_status line_reader_open(line_reader *reader, const char *path, sb_error *err);
-/* Closes the file, unless it is standard input, and frees the line. */
+/* Closes the file, unless it is standard input, and frees the line. A reader of zeros is closed. */
 void line_reader_close(line_reader *reader);
 
-/* Reads the next line. Returns 1, 0 at the end, or -1 on failure. A last line without a newline is
- * a line, too. */
+/* Waits until line_reader_next can answer without waiting: until a whole line is there, the end or
+ * an error. Waits about `milliseconds` at most; 0 is not at all, -1 is without a limit. Returns
+ * whether it can; it may return early unless there is no limit. */
+bool line_reader_wait(line_reader *reader, int milliseconds);
+
+/* Reads the next line, and waits for it. Returns 1, 0 at the end, or -1 on failure. A last line
+ * without a newline is a line, too. */
 int line_reader_next(line_reader *reader, sb_error *err);
 
 /* Refuses a zero byte in the last line, for readers that would take the line to end there: an error

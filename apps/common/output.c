@@ -11,12 +11,14 @@
 #include <unistd.h>
 
 #include "common/cli.h"
+#include "common/flusher.h"
 #include "sbeam/format.h"
 
 enum { FLUSH_SIZE = 1 << 16 };
 
 void output_free(output *out)
 {
+    flusher_close(out->flusher);
     free(out->data);
     *out = (output){0};
 }
@@ -160,6 +162,8 @@ void output_key_number(output *out, const char *key, double x)
 
 bool output_flush(output *out)
 {
+    if (out->flusher != NULL)
+        return flusher_flush(out->flusher, out);
     size_t done = 0;
     while (done < out->size) {
         const ssize_t n = write(STDOUT_FILENO, out->data + done, out->size - done);
@@ -176,11 +180,26 @@ bool output_flush(output *out)
     return true;
 }
 
-bool output_flush_some(output *out)
+/* Returns from which size on output_flush_some writes. */
+static size_t flush_size(output *out)
 {
     if (out->flush_size == 0)
         out->flush_size = isatty(STDOUT_FILENO) ? 1 : FLUSH_SIZE;
-    return out->size < out->flush_size || output_flush(out);
+    return out->flush_size;
+}
+
+bool output_flush_some(output *out)
+{
+    return out->size < flush_size(out) || output_flush(out);
+}
+
+bool output_flush_in_time(output *out)
+{
+    if (out->size == 0)
+        return true;
+    if (out->flusher == NULL && flush_size(out) > 1)
+        out->flusher = flusher_open();
+    return out->flusher != NULL ? flusher_add(out->flusher, out) : output_flush(out);
 }
 
 bool output_finish(void)

@@ -1,6 +1,6 @@
 /* Gathers bytes for standard output, and writes JSON.
  *
- * The functions below append to a buffer. Only output_flush and output_flush_some write it to
+ * The functions below append to a buffer. Only those with "flush" in their name write it to
  * standard output, so only they can fail. The JSON functions append values; output_key appends
  * `"key":`, after a comma unless it is the first key of its object. */
 #ifndef COMMON_OUTPUT_H
@@ -13,7 +13,8 @@
 typedef struct output {
     char *data; /* (capacity), of which the first `size` bytes are in use; owned */
     size_t size, capacity;
-    size_t flush_size; /* output_flush_some writes from this size on; 0: not decided yet */
+    size_t flush_size;       /* output_flush_some writes from this size on; 0: not decided yet */
+    struct flusher *flusher; /* of output_flush_in_time, or NULL; owned */
 } output;
 
 /* An empty buffer is `output out = {0};`. Frees it and makes it empty. */
@@ -55,6 +56,10 @@ bool output_flush(output *out);
 /* Does the same, but only if the buffer holds 64 KiB or more, or if standard output is a
  * terminal. */
 bool output_flush_some(output *out);
+/* Does the same as output_flush_some, and in the background at least every second: for records that
+ * come slowly. The buffer must hold whole records; it is empty afterwards. If a write in the
+ * background failed, the next call returns false. */
+bool output_flush_in_time(output *out);
 
 /* Flushes stdio and closes standard output, because some file systems report a full disk only then.
  * Returns false after a message. */

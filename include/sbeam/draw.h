@@ -2,6 +2,7 @@
 #ifndef SBEAM_DRAW_H
 #define SBEAM_DRAW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -72,6 +73,10 @@ typedef struct sb_plan {
     sb_cache_stats *cache_stats;   /* filled in at the end, unless the plan was refused; or NULL */
     const sb_interrupt *interrupt; /* the caller's; checked before each step of the model and
                                     * each input; default NULL: none */
+    /* Whether a thread begins an input only after it has finished its draws of the input before;
+     * default false. Which inputs are computed together then does not depend on when they arrive:
+     * for models with rows_depend_on_batch and a pipe with `ready`. */
+    bool one_input;
 } sb_plan;
 
 /* Sets every field to its default. */
@@ -104,22 +109,33 @@ typedef int (*sb_sink_fn)(void *user, const sb_input *input, const sb_result *re
                           sb_error *err);
 
 /* The caller's functions for sb_draw_all. Two calls of them never overlap, for any number of
- * threads. */
+ * threads, with one exception: while `ready` waits, the others except the source may be called. */
 typedef struct sb_pipe {
-    void *user; /* passed to the three functions; the caller's */
+    void *user; /* passed to the functions; the caller's */
     sb_source_fn source;
     sb_sink_fn sink;
     /* Optional. Called once for each input, after the sink has taken its last result or after the
      * work has stopped, so that its text can be freed. */
     void (*done)(void *user, const sb_input *input);
+    /* Optional, for inputs that arrive over time. Waits until the source can answer without
+     * waiting, but not longer than `milliseconds`; 0 is not at all, -1 is without a limit. Returns
+     * whether it can; it may return early. If this function is given, the inputs that are there are
+     * drawn without waiting for others, and finished results are handed over while it waits. If
+     * not, the source may wait; until it returns, nothing is handed over, and a thread first asks
+     * it for a whole batch. */
+    bool (*ready)(void *user, int milliseconds);
+    /* Optional. Called after the sink has taken all results that are finished, if the source has no
+     * input now or is at its end, so that a sink that gathers its output can write it. Returns 0 to
+     * continue, anything else to stop the work. */
+    int (*flush)(void *user, sb_error *err);
 } sb_pipe;
 
 /* Draws for every input that the source gives and hands the results to the sink.
  *
  * If drawing fails for an input, the sink still gets all results before the failed one, for any
  * number of threads and any batch; the error is returned, with "input N: " (N is the stream) before
- * its message. If the source or the sink stops, its error is returned if it filled in err, else
- * SB_ERR_STOPPED. */
+ * its message. If the source, the sink or flush stops, its error is returned if it filled in err,
+ * else SB_ERR_STOPPED. */
 SB_API sb_status sb_draw_all(const sb_model *model, const sb_config *config, const sb_plan *plan,
                              const sb_pipe *pipe, sb_error *err);
 

@@ -147,6 +147,7 @@ class sb_plan(Structure):
         ("cache_size", c_size_t),
         ("cache_stats", POINTER(sb_cache_stats)),
         ("interrupt", c_void_p),
+        ("one_input", c_bool),
     ]
 
 
@@ -154,12 +155,21 @@ DESCRIBE_FN = CFUNCTYPE(None, c_void_p, c_char_p, c_char_p)
 SOURCE_FN = CFUNCTYPE(c_int, c_void_p, POINTER(sb_input), POINTER(sb_error))
 SINK_FN = CFUNCTYPE(c_int, c_void_p, POINTER(sb_input), POINTER(sb_result), POINTER(sb_error))
 DONE_FN = CFUNCTYPE(None, c_void_p, POINTER(sb_input))
+READY_FN = CFUNCTYPE(c_bool, c_void_p, c_int)
+FLUSH_FN = CFUNCTYPE(c_int, c_void_p, POINTER(sb_error))
 LEAF_FN = CFUNCTYPE(c_bool, c_void_p, c_int32, c_int32)
 STOP_FN = CFUNCTYPE(c_int, c_void_p, POINTER(c_int32), c_int32)
 
 
 class sb_pipe(Structure):
-    _fields_ = [("user", c_void_p), ("source", SOURCE_FN), ("sink", SINK_FN), ("done", DONE_FN)]
+    _fields_ = [
+        ("user", c_void_p),
+        ("source", SOURCE_FN),
+        ("sink", SINK_FN),
+        ("done", DONE_FN),
+        ("ready", READY_FN),
+        ("flush", FLUSH_FN),
+    ]
 
 
 class sb_decoder_spec(Structure):

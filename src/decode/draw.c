@@ -12,6 +12,7 @@
 #include "decode/cached_steps.h"
 #include "decode/config.h"
 #include "decode/draw_pool.h"
+#include "decode/interrupt.h"
 #include "decode/method.h"
 #include "decode/result.h"
 
@@ -33,12 +34,36 @@ static void end_reading(struct pool *pool, struct reading *reading)
     alloc_free(reading);
 }
 
-/* Makes pool->current an input with jobs left. Returns false at the end or on failure. */
-static bool read_input(struct pool *pool)
+/* Lets the caller write the results that the sink has gathered, if no other input can begin. */
+static void flush_if_dry(struct pool *pool)
+{
+    if (!pool->is_dry || pool->n_flushed == pool->n_handed || pool->status != SB_OK)
+        return;
+    pool->n_flushed = pool->n_handed;
+    if (pool->pipe->flush == NULL)
+        return;
+    sb_error error = {SB_ERR_STOPPED, "the sink of results stopped"};
+    if (pool->pipe->flush(pool->pipe->user, &error) != 0)
+        stop_with(pool, error.status, &error);
+}
+
+/* Returns whether the source can be asked. If another worker waits for it, it has no input. */
+static bool source_is_ready(struct pool *pool)
+{
+    if (pool->is_waiting)
+        return false;
+    pool->is_dry = pool->pipe->ready != NULL && !pool->pipe->ready(pool->pipe->user, 0);
+    flush_if_dry(pool);
+    return !pool->is_dry;
+}
+
+/* Makes pool->current an input with jobs left. Returns false at the end, on failure, or if there is
+ * no input now. */
+static bool read_input(struct pool *pool, bool is_idle)
 {
     if (pool->current != NULL && pool->next_of_input < pool->jobs_per_input)
         return true;
-    if (pool->at_end)
+    if (pool->at_end || (pool->plan.one_input && !is_idle) || !source_is_ready(pool))
         return false;
     sb_error error = {SB_ERR_STOPPED, "the source of inputs stopped"};
     struct reading *const reading = alloc_zeroed(1, sizeof *reading);
@@ -50,10 +75,11 @@ static bool read_input(struct pool *pool)
     if (got != 1) {
         alloc_free(reading);
         pool->current = NULL;
-        pool->at_end = true;
+        pool->at_end = pool->is_dry = true;
         if (got != 0)
             stop_with(pool, error.status, &error);
         pthread_cond_broadcast(&pool->room);
+        flush_if_dry(pool);
         return false;
     }
     reading->left = pool->jobs_per_input;
@@ -62,25 +88,58 @@ static bool read_input(struct pool *pool)
     return true;
 }
 
+static bool ring_is_full(const struct pool *pool)
+{
+    return pool->n_taken - pool->n_handed >= pool->ring_size;
+}
+
+/* Takes the next job, if there is one now. */
+static bool take_job(struct pool *pool, bool is_idle, struct work *work)
+{
+    if (pool->status != SB_OK || ring_is_full(pool) || !read_input(pool, is_idle))
+        return false;
+    const uint64_t i = pool->next_of_input++;
+    work->reading = pool->current;
+    work->number = pool->n_taken++;
+    work->job.stream = pool->current->input.stream;
+    work->job.draw = pool->plan.first_draw + i % pool->plan.n_draws;
+    work->job.temperature = pool->plan.temperatures[i / pool->plan.n_draws];
+    struct pending *const pending = &pool->ring[work->number % pool->ring_size];
+    pending->reading = pool->current;
+    pending->ready = false;
+    pending->error.status = SB_OK;
+    return true;
+}
+
+/* Waits until there may be a job. One worker waits for the source, without the lock, so that the
+ * others can hand over their results; it looks up ten times a second whether the work has ended. A
+ * single worker without an interrupt is the only one who could end it. */
+static void wait_for_job(struct pool *pool)
+{
+    enum { TENTH = 100 }; /* of a second, in milliseconds */
+    if (ring_is_full(pool) || pool->is_waiting) {
+        pthread_cond_wait(&pool->room, &pool->lock);
+        return;
+    }
+    const bool is_alone = pool->plan.threads == 1 && pool->plan.interrupt == NULL;
+    pool->is_waiting = true;
+    pthread_mutex_unlock(&pool->lock);
+    const bool is_ready = pool->pipe->ready(pool->pipe->user, is_alone ? -1 : TENTH);
+    pthread_mutex_lock(&pool->lock);
+    pool->is_waiting = false;
+    if (interrupt_is_raised(pool->plan.interrupt))
+        stop_with(pool, SB_ERR_STOPPED, &(sb_error){SB_ERR_STOPPED, "interrupted"});
+    if (is_ready)
+        pthread_cond_broadcast(&pool->room);
+}
+
 bool pool_take(struct pool *pool, bool may_wait, struct work *work)
 {
     pthread_mutex_lock(&pool->lock);
-    while (may_wait && pool->status == SB_OK && !pool->at_end &&
-           pool->n_taken - pool->n_handed >= pool->ring_size)
-        pthread_cond_wait(&pool->room, &pool->lock);
-    const bool taken = pool->status == SB_OK && pool->n_taken - pool->n_handed < pool->ring_size &&
-                       read_input(pool);
-    if (taken) {
-        const uint64_t i = pool->next_of_input++;
-        work->reading = pool->current;
-        work->number = pool->n_taken++;
-        work->job.stream = pool->current->input.stream;
-        work->job.draw = pool->plan.first_draw + i % pool->plan.n_draws;
-        work->job.temperature = pool->plan.temperatures[i / pool->plan.n_draws];
-        struct pending *const pending = &pool->ring[work->number % pool->ring_size];
-        pending->reading = pool->current;
-        pending->ready = false;
-        pending->error.status = SB_OK;
+    bool taken = take_job(pool, may_wait, work);
+    while (!taken && may_wait && pool->status == SB_OK && !pool->at_end) {
+        wait_for_job(pool);
+        taken = take_job(pool, may_wait, work);
     }
     pthread_mutex_unlock(&pool->lock);
     return taken;
@@ -121,6 +180,7 @@ void pool_hand_over(struct pool *pool, uint64_t number)
             end_reading(pool, reading);
         }
     }
+    flush_if_dry(pool);
     pthread_cond_broadcast(&pool->room);
     pthread_mutex_unlock(&pool->lock);
 }
@@ -185,13 +245,16 @@ static sb_status check_model(const struct pool *pool, sb_error *err)
     return SB_OK;
 }
 
-/* Sets the batch to that of the plan, or to fewer if the model has too few rows. If possible, each
- * job leaves one row unused, for what the model keeps of its input, such as a prompt. */
+/* Sets the batch to that of the plan, or to fewer if there are never so many jobs or if the model
+ * has too few rows. If possible, each job leaves one row unused, for what the model keeps of its
+ * input, such as a prompt. */
 static void choose_batch(struct pool *pool)
 {
     const int64_t limit = sb_model_get_info(pool->model)->max_rows;
     const int64_t needed = method_needed_rows(pool->config);
     pool->batch = pool->plan.batch;
+    if (pool->plan.one_input && pool->jobs_per_input < (uint64_t)pool->batch)
+        pool->batch = (int32_t)pool->jobs_per_input;
     if (limit == 0)
         return;
     if (limit / pool->batch < needed + 1)

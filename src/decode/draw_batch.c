@@ -44,7 +44,7 @@ sb_status sb_draw_batch(const sb_model *model, const sb_input *inputs, size_t n_
     for (size_t i = 0; i < n_inputs * n_temperatures * plan->n_draws; i++)
         result_clear(results[i]);
     struct list list = {inputs, n_inputs, 0, results, 0};
-    const sb_pipe pipe = {&list, give_input, keep_result, NULL};
+    const sb_pipe pipe = {.user = &list, .source = give_input, .sink = keep_result};
     const sb_status status = sb_draw_all(model, config, plan, &pipe, err);
     for (size_t i = 0; status != SB_OK && i < list.next_result; i++)
         result_clear(results[i]);

@@ -37,12 +37,16 @@ struct pool {
     pthread_t *threads; /* (plan.threads); the thread of the caller works, too, and has no entry */
 
     pthread_mutex_t lock; /* guards all fields below */
-    pthread_cond_t room;  /* signals that the ring has moved or that the work has ended */
+    pthread_cond_t room;  /* signals that the ring has moved, that the source may have an input, or
+                           * that the work has ended */
     struct reading *current;
     uint64_t next_of_input; /* number of its next job */
     bool at_end;
+    bool is_waiting;      /* a worker waits for the source, without the lock */
+    bool is_dry;          /* the source had no input when it was last asked */
     struct pending *ring; /* (ring_size) job number j is at index j % ring_size */
     uint64_t ring_size, n_taken, n_handed;
+    uint64_t n_flushed; /* results that had been handed over when the caller last flushed */
     sb_cache_stats cached;
     sb_status status; /* the first failure */
     sb_error error;
@@ -55,8 +59,9 @@ struct work {
     sb_job job;
 };
 
-/* Takes the next job. Returns false if there is none, the work has ended, or the ring is full. If
- * may_wait, waits for room in the ring: only for workers that have nothing else to do. */
+/* Takes the next job. Returns false if there is none now, the work has ended, or the ring is full.
+ * If may_wait, waits for an input and for room in the ring, and returns false only if the work has
+ * ended: only for workers that have nothing else to do. */
 bool pool_take(struct pool *pool, bool may_wait, struct work *work);
 /* Returns whether there are no more jobs. */
 bool pool_is_empty(struct pool *pool);
