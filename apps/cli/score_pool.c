@@ -92,8 +92,8 @@ static score_item *read_line(score_pool *pool)
     score_item *const item = &pool->ring[pool->n_taken++ % pool->capacity];
     item->line = pool->reader.number;
     item->size = pool->reader.size;
-    item->text = cli_realloc(NULL, item->size, 1);
-    memcpy(item->text, pool->reader.line, item->size);
+    item->text = cli_realloc(NULL, item->size + 1, 1);
+    memcpy(item->text, pool->reader.line, item->size + 1);
     return item;
 }
 

@@ -20,7 +20,7 @@ typedef struct score_work {
 /* A line and its score. */
 typedef struct score_item {
     uint64_t line; /* its number, from 1 */
-    char *text;    /* (size); owned */
+    char *text;    /* (size) and a terminator; owned */
     size_t size;
     bool is_ready; /* it has been scored, or has failed */
     sb_status status;

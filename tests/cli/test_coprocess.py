@@ -11,10 +11,19 @@ from harness import to_bytes
 SENTENCES = ("I am here.", "Where is the train station?", "I know her.", "")
 
 
+def answers_to(t, arguments, lines, env):
+    """Returns what the command prints for one line, for two lines, and so on, all of them given at once."""
+    whole = t.run(*arguments, stdin="".join(line + "\n" for line in lines), env=env).out
+    records = whole.splitlines(keepends=True)
+    if whole.startswith("{"):  # as many records for each line
+        return ["".join(records[:len(records) * n // len(lines)]) for n in range(1, len(lines) + 1)]
+    return [t.run(*arguments, stdin="".join(line + "\n" for line in lines[:n]), env=env).out
+            for n in range(1, len(lines))] + [whole]
+
+
 def converse(t, name, arguments, lines, env=None):
     """Sends line by line, each after the answer to the line before, and compares with the same lines given at once."""
-    answers = [t.run(*arguments, stdin="".join(line + "\n" for line in lines[:n + 1]), env=env).out
-               for n in range(len(lines))]
+    answers = answers_to(t, arguments, lines, env)
     with Coprocess(t, *arguments, env=env) as process:
         for line, answer in zip(lines, answers):
             process.send(line + "\n")
@@ -53,7 +62,7 @@ def test_translation_of_lines(t):
         given = (*test_translation.draw_options(t), "-k", "2", "-T", "0.3", "--seed", "1", "-f")
         converse(t, "draw, translation: -f jsonl " + " ".join(plan), (*given, "jsonl", *plan), SENTENCES)
         converse(t, "draw, translation: --input jsonl " + " ".join(plan),
-                 (*given, "tsv", *plan, "--input", "jsonl"), to_jsonl(SENTENCES[:2]))
+                 (*given, "jsonl", *plan, "--input", "jsonl"), to_jsonl(SENTENCES[:2]))
 
 
 def test_rows_that_depend_on_the_batch(t):
