@@ -142,12 +142,24 @@ static void load_model(void *argument)
     loading->model = llama_model_load_from_file(loading->path, llama_model_default_params());
 }
 
+bool gguf_is_no_memory(const char *words)
+{
+    static const char *const known[] = {"bad_alloc", "failed to allocate", "insufficient memory"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strstr(words, known[i]) != NULL)
+            return true;
+    return false;
+}
+
 /* Loads the file. On failure the message quotes llama.cpp. */
 static sb_status load(gguf *m, const char *path, const char *name, sb_error *err)
 {
     struct loading loading = {.path = path};
     char words[GGUF_WORDS_SIZE];
-    if (!gguf_try(load_model, &loading, words) || loading.model == NULL)
+    const bool is_whole = gguf_try(load_model, &loading, words) && loading.model != NULL;
+    if (!is_whole && gguf_is_no_memory(words))
+        return status_no_memory(err);
+    if (!is_whole)
         return status_fail(err, SB_ERR_FORMAT, "%s: llama.cpp cannot load this GGUF file: %s", name,
                            words[0] != '\0' ? words : "it gives no reason");
     m->model = loading.model;

@@ -39,6 +39,8 @@ enum { GGUF_WORDS_SIZE = 300 };
  * is none. If llama.cpp throws or aborts, the call is left halfway: false is returned, with the
  * reason in `words`, and the objects that it was working on must not be used or freed. */
 bool gguf_try(void (*work)(void *argument), void *argument, char words[GGUF_WORDS_SIZE]);
+/* Returns whether these words of llama.cpp are about a failed allocation. */
+bool gguf_is_no_memory(const char *words);
 
 /* The size of a context. */
 typedef struct gguf_size {

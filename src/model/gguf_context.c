@@ -78,7 +78,13 @@ sb_status gguf_context_make(const gguf *m, const gguf_size *size, struct llama_c
     params->type_k = params->type_v = GGML_TYPE_F32;
     params->flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
     char words[GGUF_WORDS_SIZE];
-    if (!gguf_try(open_context, &opening, words) || opening.context == NULL)
+    const bool is_whole = gguf_try(open_context, &opening, words) && opening.context != NULL;
+    if (!is_whole && gguf_is_no_memory(words))
+        return status_fail(err, SB_ERR_MEMORY,
+                           "not enough memory for a context of %lld cells in llama.cpp; lower k, "
+                           "max-len or batch",
+                           (long long)size->n_cells);
+    if (!is_whole)
         return status_fail(err, SB_ERR_LIMIT,
                            "llama.cpp cannot make a context of %lld cells%s%s; lower k, max-len or "
                            "batch",
@@ -141,6 +147,8 @@ sb_status gguf_context_decode(struct llama_context *context, struct llama_batch 
     *is_whole = gguf_try(decode_batch, &decoding, words);
     if (*is_whole && decoding.code == 0)
         return SB_OK;
+    if (gguf_is_no_memory(words))
+        return status_no_memory(err);
     const bool is_full = *is_whole && decoding.code == 1;
     return status_fail(err, is_full ? SB_ERR_LIMIT : SB_ERR_MODEL,
                        "llama.cpp could not evaluate %d tokens (code %d)%s%s", (int)batch.n_tokens,

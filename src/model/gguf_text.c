@@ -76,6 +76,8 @@ static sb_status tokenise(const gguf *m, const char *text, size_t size, bool is_
     }
     if (t.n < 0) {
         alloc_free(t.ids);
+        if (gguf_is_no_memory(words))
+            return status_no_memory(err);
         return status_fail(err, SB_ERR_INPUT, "llama.cpp cannot tokenise this text%s%s",
                            words[0] != '\0' ? ": " : "", words);
     }
