@@ -4,8 +4,10 @@
  * equal to the bit; only the mass that was left out, and so log_p_draw, is added up in another
  * order. */
 #include "decode/draw_pool.h"
+#include "decode/loop.h"
 #include "draw_check.h"
 #include "model_check.h"
+#include "reference.h"
 #include "statistics.h"
 
 static const int32_t chunks[] = {1, 2, 3, 7};
@@ -169,6 +171,49 @@ static void networks_do_not_depend_on_chunks(void **state)
 #endif
 }
 
+/* The bits of its rows depend on the batch, so only the tokens are compared, and log p roughly. */
+static void gguf_models_draw_in_chunks(void **state)
+{
+    (void)state;
+#ifdef SBEAM_HAVE_LLAMA
+    const char *const path = getenv("SBEAM_GGUF");
+    if (path == NULL || path[0] == '\0') {
+        print_message("skipped: GGUF models: SBEAM_GGUF names no file\n");
+        skip();
+    }
+    sb_model *const model = open_file(path);
+    struct task task = {.model = model, .text = "Once upon a time"};
+    sb_plan_default(&task.plan);
+    task.plan.n_draws = 4;
+    task.plan.batch = 3;
+    task.config = config_of(SB_METHOD_SBS, 10);
+    task.config.max_len = 12;
+    sb_result *results[N_CHUNKS + 1][4];
+    for (int c = 0; c <= N_CHUNKS; c++) {
+        for (int i = 0; i < 4; i++)
+            assert_int_equal(sb_result_open(&results[c][i], NULL), SB_OK);
+        assert_int_equal(draw_all(&task, c < N_CHUNKS ? chunks[c] : 1000, results[c]), SB_OK);
+    }
+    for (int c = 0; c <= N_CHUNKS; c++)
+        for (int i = 0; i < 4; i++) {
+            const sb_result *const a = results[c][i], *const b = results[N_CHUNKS][i];
+            assert_int_equal(a->n_sequences, b->n_sequences);
+            for (int32_t j = 0; j < a->n_sequences; j++) {
+                assert_int_equal(a->sequences[j].n_tokens, b->sequences[j].n_tokens);
+                assert_memory_equal(a->sequences[j].tokens, b->sequences[j].tokens,
+                                    (size_t)a->sequences[j].n_tokens * sizeof(int32_t));
+                assert_true(fabs(a->sequences[j].log_p - b->sequences[j].log_p) < 1e-3);
+            }
+        }
+    for (int c = 0; c <= N_CHUNKS; c++)
+        for (int i = 0; i < 4; i++)
+            sb_result_close(results[c][i]);
+    sb_model_close(model);
+#else
+    skip();
+#endif
+}
+
 /* A wide beam over float rows without an end token: k is larger than a row, and a level has
  * hundreds of chunks. */
 static void wide_beams_do_not_depend_on_chunks(void **state)
@@ -301,6 +346,52 @@ static void failures_do_not_depend_on_chunks(void **state)
     sb_model_close(model);
 }
 
+/* Jobs that end, fail or are cancelled in the middle of a level give all their states back, and
+ * never use more than one for each row of a level. */
+static void no_state_is_lost(void **state)
+{
+    (void)state;
+    enum { VOCAB = 6, SLOTS = 3, WIDTH = 8 };
+    sb_config config = config_of(SB_METHOD_SBS, WIDTH - 1);
+    config.max_len = 5;
+    const sb_decoder_spec spec = {
+        .vocab_size = VOCAB, .eos = 0, .row_type = SB_ROW_DOUBLE, .max_slots = SLOTS};
+    for (size_t most_rows = 0; most_rows < 6; most_rows++) {
+        sb_decoder *decoder;
+        sb_result *result;
+        double rows[SLOTS * WIDTH * VOCAB];
+        uint64_t generator = 7 + most_rows, n_jobs = 0, n_failed = 0;
+        assert_int_equal(sb_decoder_open(&decoder, &spec, &config, NULL), SB_OK);
+        assert_int_equal(sb_result_open(&result, NULL), SB_OK);
+        loop_serve_session(decoder, most_rows);
+        for (int step = 0; step < 5000; step++) {
+            int32_t slot;
+            const sb_job job = {.stream = n_jobs};
+            while (n_jobs < 40 && sb_decoder_add(decoder, &job, &slot, NULL) == SB_OK)
+                n_jobs++;
+            if (step % 17 == 5) /* fails if the slot is free */
+                (void)sb_decoder_cancel(decoder, step % SLOTS, NULL);
+            if (sb_decoder_done(decoder))
+                break;
+            const int32_t *from, *to;
+            const int32_t n = sb_decoder_rows(decoder, NULL, NULL, NULL);
+            assert_true(most_rows == 0 || (size_t)n <= most_rows);
+            assert_int_equal(loop_number_states(decoder, &from, &to), SB_OK);
+            decoder->states.n_released = 0;
+            for (int32_t i = 0; i < n * VOCAB; i++)
+                rows[i] = step % 23 == 11 && i < VOCAB ? -INFINITY : 3 * next_uniform(&generator);
+            (void)sb_decoder_advance(decoder, rows, VOCAB, NULL);
+            while ((slot = sb_decoder_finished(decoder)) >= 0)
+                n_failed += sb_decoder_take(decoder, slot, result, NULL) != SB_OK;
+        }
+        assert_true(sb_decoder_done(decoder) && n_failed > 0);
+        assert_true(decoder->states.n <= SLOTS * WIDTH);
+        assert_int_equal(decoder->states.n_unused, decoder->states.n);
+        sb_result_close(result);
+        sb_decoder_close(decoder);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,9 +399,11 @@ int main(void)
         cmocka_unit_test(chains_do_not_depend_on_chunks),
         cmocka_unit_test(arpa_models_do_not_depend_on_chunks),
         cmocka_unit_test(networks_do_not_depend_on_chunks),
+        cmocka_unit_test(gguf_models_draw_in_chunks),
         cmocka_unit_test(wide_beams_do_not_depend_on_chunks),
         cmocka_unit_test(cached_rows_do_not_depend_on_chunks),
         cmocka_unit_test(failures_do_not_depend_on_chunks),
+        cmocka_unit_test(no_state_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
