@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/model_guard.h"
 #include "common/model_path.h"
 
 static void say(const char *command, const char *format, va_list args)
@@ -89,6 +90,7 @@ int cli_open_model(const char *command, const char *path, const char *marker, sb
     if (found == NULL)
         return EXIT_USAGE;
     sb_error err;
+    model_guard_start(command, found);
     const sb_status status = sb_model_open(model, found, &err);
     free(found);
     const char *const wish = getenv("SBEAM_MODEL"); /* easily forgotten, so messages name it */
