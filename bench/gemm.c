@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "nn/blas.h"
 #include "nn/gemm.h"
 
 enum { REPEATS = 7, MOST_ROWS = 320, MOST_OUT = 32000, MOST_IN = 768, MOST_COPIES = 128 };
@@ -86,10 +87,11 @@ static void measure(size_t n_out, size_t n_in, const float *numbers, float *y)
 
 int main(void)
 {
-#ifndef SBEAM_HAVE_BLAS
-    fputs("gemm: this build has no OpenBLAS to compare with\n", stderr);
-    return 1;
-#endif
+    if (!blas_load()) {
+        fputs("gemm: there is no OpenBLAS to compare with: libopenblas.so.0 cannot be loaded\n",
+              stderr);
+        return 1;
+    }
     if (gemm_best_way() != GEMM_PACKED) {
         fputs("gemm: this machine has no AVX2, so there is no packed product\n", stderr);
         return 1;

@@ -1,11 +1,13 @@
-# Sets the look of all figures; every plot.gp loads it: load "../style.gp". The caller sets dir, the folder
-# of the CSV and SVG files; a plot sets its terminal by  eval figure("name", width, height).
+# Sets the look of all figures; every plot.gp loads it: load "../style.gp". The caller sets dir, the folder of
+# the CSV files, and may set `to`, the folder for SVG files; a plot sets its terminal by
+# eval figure("name", width, height).
 #
 # Colours are Okabe and Ito's, which colour-blind readers can tell apart; dashes and point types
 # differ as well, for prints in black and white. A method has the same look in every figure.
 
 if (!exists("dir")) dir = "."
-figure(name, width, height) = sprintf("set terminal svg size %d,%d dynamic enhanced font 'sans-serif,15' background '#ffffff'; set output '%s/%s.svg'", width, height, dir, name)
+if (!exists("to")) to = dir
+figure(name, width, height) = sprintf("set terminal svg size %d,%d dynamic enhanced font 'sans-serif,15' background '#ffffff'; set output '%s/%s.svg'", width, height, to, name)
 
 black = "#000000"
 orange = "#e69f00"

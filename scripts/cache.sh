@@ -11,13 +11,12 @@ cache=${SBEAM_CACHE:-${XDG_CACHE_HOME:-$cache}/sbeam}
 
 torch_version=2.13.0
 torch_venv=$cache/torch-$torch_version
+torch_index=https://download.pytorch.org/whl/cpu # has wheels that PyPI lacks: for the processor only
 
 # --- llama.cpp: libraries and headers ---
 
-# The source comes from one of two packages. Each is another version of llama.cpp, and has a folder of its own.
-llama_pypi_version=0.3.36 # of llama-cpp-python, on PyPI
+llama_pypi_version=0.3.36 # of llama-cpp-python, on PyPI, whose source distribution has llama.cpp's source
 llama_pypi_sha256=832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e
-llama_npm_version=3.22.1 # of node-llama-cpp, on npm
 
 # The library is built for a kind of processor and not for the one at hand, so that equal names mean equal code
 # and equal numbers. A processor that lacks AVX2 gets a library of another name.
@@ -31,13 +30,8 @@ if [ "$llama_cpu" = x86_64 ]; then
     fi
 fi
 llama_pypi=$cache/llama-pypi-$llama_pypi_version-$llama_cpu
-llama_npm=$cache/llama-npm-$llama_npm_version-$llama_cpu
 
 # Prints the folder of the llama.cpp that setup built; fails if there is none.
 llama_built() {
-    local folder
-    for folder in "$llama_pypi" "$llama_npm"; do
-        [ -e "$folder" ] && echo "$folder" && return
-    done
-    return 1
+    [ -e "$llama_pypi" ] && echo "$llama_pypi"
 }

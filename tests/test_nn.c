@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/source_cache.h"
 #include "math/kernels.h"
+#include "nn/blas.h"
 #include "nn/gemm.h"
 #include "nn/layers.h"
 
@@ -40,14 +41,13 @@ static tensor view(const float *data, size_t rows, size_t columns)
                     .data = (const uint8_t *)data};
 }
 
-/* The ways that this machine and this build have. */
+/* The ways that this machine has. */
 static size_t list_ways(gemm_way *ways)
 {
     size_t n = 0;
     ways[n++] = GEMM_PLAIN;
-#ifdef SBEAM_HAVE_BLAS
-    ways[n++] = GEMM_BLAS;
-#endif
+    if (blas_load())
+        ways[n++] = GEMM_BLAS;
     if (gemm_best_way() == GEMM_PACKED)
         ways[n++] = GEMM_PACKED;
     return n;

@@ -1,6 +1,5 @@
 /* Tests what makes a record impossible, records that occur twice, and settings that repeat a draw.
  */
-#include "base/hash.h"
 #include "model_check.h"
 #include "sbeam/draw.h"
 #include "sbeam/record.h"
@@ -225,31 +224,13 @@ static void test_other_model(void **state)
     sb_model_close(model);
 }
 
-/* SipHash-1-3; known answers: hash() of CPython 3.11 with PYTHONHASHSEED=0, whose key is zero. */
-static void test_hash(void **state)
-{
-    (void)state;
-    const struct hash_key zero = {0, 0};
-    static const struct {
-        const char *text;
-        uint64_t hash;
-    } known[] = {
-        {"a", 0x407448d2b89b1813},
-        {"abcdefg", 0x6db12aae9070f506},
-        {"abcdefgh", 0x3f7b849c0b8e35ea},
-        {"abcdefghijklmnopqrstuvwxyz0123456789", 0xfe9ee02c60cec362},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        assert_int_equal(hash_bytes(&zero, known[i].text, strlen(known[i].text)), known[i].hash);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),       cmocka_unit_test(test_total),
         cmocka_unit_test(test_distinct),    cmocka_unit_test(test_weights),
         cmocka_unit_test(test_own_draws),   cmocka_unit_test(test_set),
-        cmocka_unit_test(test_other_model), cmocka_unit_test(test_hash),
+        cmocka_unit_test(test_other_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

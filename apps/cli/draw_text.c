@@ -102,28 +102,33 @@ static void put_titles(draw_writer *writer, const layout *columns)
     output_char(out, '\n');
 }
 
-/* Returns for each text the index of the first equal text; the caller frees the array. The indices
- * are kept in a hash table with open addressing. */
+typedef struct numbered_text {
+    const char *text;
+    int32_t index;
+} numbered_text;
+
+/* Compares texts, and equal ones by their index. */
+static int compare_texts(const void *a, const void *b)
+{
+    const numbered_text *const x = a, *const y = b;
+    const int order = strcmp(x->text, y->text);
+    return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+/* Returns for each text the index of the first equal text; the caller frees the array. Sorting
+ * brings equal texts together; no texts make it slow, as they could a hash table. */
 static int32_t *find_repeats(char **texts, int32_t n)
 {
-    size_t n_buckets = 16;
-    while (n_buckets < 2 * (size_t)n)
-        n_buckets *= 2;
     int32_t *const first = cli_realloc(NULL, (size_t)n, sizeof *first);
-    int32_t *const buckets = cli_realloc(NULL, n_buckets, sizeof *buckets);
-    memset(buckets, 0xff, n_buckets * sizeof *buckets);
+    numbered_text *const sorted = cli_realloc(NULL, (size_t)n, sizeof *sorted);
+    for (int32_t i = 0; i < n; i++)
+        sorted[i] = (numbered_text){texts[i], i};
+    qsort(sorted, (size_t)n, sizeof *sorted, compare_texts);
     for (int32_t i = 0; i < n; i++) {
-        uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
-        for (const char *p = texts[i]; *p != '\0'; p++)
-            hash = (hash ^ (unsigned char)*p) * UINT64_C(1099511628211);
-        size_t at = (size_t)(hash ^ hash >> 32) & (n_buckets - 1);
-        while (buckets[at] >= 0 && strcmp(texts[buckets[at]], texts[i]) != 0)
-            at = (at + 1) & (n_buckets - 1);
-        if (buckets[at] < 0)
-            buckets[at] = i;
-        first[i] = buckets[at];
+        const bool is_repeat = i > 0 && strcmp(sorted[i - 1].text, sorted[i].text) == 0;
+        first[sorted[i].index] = is_repeat ? first[sorted[i - 1].index] : sorted[i].index;
     }
-    free(buckets);
+    free(sorted);
     return first;
 }
 

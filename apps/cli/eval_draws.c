@@ -1,8 +1,12 @@
 /* BLEU and diversity of draws, for each setting. The draws of one stream under one setting are
  * averaged first, then the streams, so that each input counts once. Memory grows with settings
- * times streams, and by 64 bytes for each draw, so that a draw that occurs twice is refused. */
+ * times streams, and by about 80 bytes for each draw, so that one that occurs twice is refused.
+ *
+ * Settings, cells and references are found through balanced trees (tsearch), because a file may
+ * hold any numbers, also those that would collide in a hash table. */
 #include <inttypes.h>
 #include <math.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +15,12 @@
 #include "common/line_reader.h"
 #include "sbeam/record.h"
 
-enum { CACHE_SIZE = 1 << 14 }; /* prepared references */
+enum { CACHE_SIZE = 1 << 14 }; /* most prepared references at a time */
+
+typedef struct numbered_setting {
+    eval_setting setting;
+    size_t index;
+} numbered_setting;
 
 /* One stream under one setting. */
 typedef struct eval_cell {
@@ -23,121 +32,167 @@ typedef struct eval_cell {
 
 typedef struct prepared {
     uint64_t stream;
-    sb_bleu_references *references; /* NULL: free */
+    sb_bleu_references *references;
 } prepared;
+
+/* Items of one kind, each with memory of its own, and a tree to find them. */
+typedef struct finder {
+    int (*compare)(const void *, const void *);
+    void *tree;
+    void **items; /* (n), in order of first appearance */
+    size_t n, capacity;
+} finder;
 
 typedef struct draws_work {
     const eval_options *options;
     line_reader reader;
     sb_record_set *records; /* those read so far */
-    eval_setting *settings; /* (n_settings), in order of first appearance */
-    size_t n_settings, settings_capacity, last_setting;
-    eval_cell *cells; /* (n_cells) */
-    size_t n_cells, cells_capacity;
-    size_t *slots; /* (n_slots) hash table: 1 + the index of a cell; 0: free */
-    size_t n_slots;
-    prepared *cache; /* (CACHE_SIZE) by stream modulo CACHE_SIZE */
-    sb_text *texts;  /* of the current draw */
+    finder settings;        /* of numbered_setting */
+    finder cells;           /* of eval_cell */
+    finder cache;           /* of prepared, at most CACHE_SIZE */
+    size_t next_free;       /* the item of a full cache that is replaced next: the oldest */
+    sb_text *texts;         /* of the current draw */
     size_t texts_capacity;
 } draws_work;
 
-static bool is_same(double a, double b)
+/* --- finding --- */
+
+/* Compares numbers; NaN, which means none, comes last. */
+static int compare_numbers(double a, double b)
 {
-    return a == b || (isnan(a) && isnan(b));
+    if (isnan(a) || isnan(b))
+        return (int)isnan(a) - (int)isnan(b);
+    return (a > b) - (a < b);
+}
+
+static int compare_settings(const void *a, const void *b)
+{
+    const eval_setting *const x = a, *const y = b; /* the first member of a numbered_setting */
+    if (x->method != y->method)
+        return x->method < y->method ? -1 : 1;
+    if (x->k != y->k)
+        return x->k < y->k ? -1 : 1;
+    const int order = compare_numbers(x->temperature, y->temperature);
+    return order != 0 ? order : compare_numbers(x->strength, y->strength);
+}
+
+static int compare_cells(const void *a, const void *b)
+{
+    const eval_cell *const x = a, *const y = b;
+    if (x->setting != y->setting)
+        return x->setting < y->setting ? -1 : 1;
+    return (x->stream > y->stream) - (x->stream < y->stream);
+}
+
+static int compare_prepared(const void *a, const void *b)
+{
+    const prepared *const x = a, *const y = b;
+    return (x->stream > y->stream) - (x->stream < y->stream);
+}
+
+/* Returns the item that equals `wanted`, or NULL. */
+static void *find(const finder *f, const void *wanted)
+{
+    void *const *const node = tfind(wanted, &f->tree, f->compare);
+    return node != NULL ? *node : NULL;
+}
+
+/* Enters an item into the tree. */
+static void enter(finder *f, const void *item)
+{
+    if (tsearch(item, &f->tree, f->compare) == NULL)
+        exit(cli_failure("eval", "out of memory"));
+}
+
+/* Adds a copy of `item`, of `size` bytes, which is not there yet, and returns it. */
+static void *add(finder *f, const void *item, size_t size)
+{
+    void *const copy = memcpy(cli_realloc(NULL, 1, size), item, size);
+    cli_reserve(&f->items, &f->capacity, f->n + 1, sizeof *f->items);
+    f->items[f->n++] = copy;
+    enter(f, copy);
+    return copy;
+}
+
+static void free_items(finder *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        tdelete(f->items[i], &f->tree, f->compare);
+        free(f->items[i]);
+    }
+    free(f->items);
 }
 
 /* Finds the index of the draw's setting, which is added if it is new. Fails if the draw has another
- * setting that the table does not show, because averages would mix the two. Files usually go
- * through the settings in turn, so the search starts after the setting found last. */
+ * setting that the table does not show, because averages would mix the two. */
 static sb_status find_setting(draws_work *work, const sb_record *record, size_t *found,
                               sb_error *err)
 {
-    for (size_t i = 0; i < work->n_settings; i++) {
-        const size_t place = (work->last_setting + 1 + i) % work->n_settings;
-        const eval_setting *const s = &work->settings[place];
-        if (s->method == record->method && s->k == record->k &&
-            is_same(s->temperature, record->temperature) &&
-            is_same(s->strength, record->strength)) {
-            *found = work->last_setting = place;
-            if (strcmp(s->settings, record->settings) == 0)
-                return SB_OK;
-            return sb_error_set(
-                err, SB_ERR_INPUT,
-                "the settings are \"%.100s\", but those of line %" PRIu64
-                " are \"%.100s\", with the same method, k and temperature: evaluate "
-                "them separately",
-                record->settings, s->line, s->settings);
-        }
+    numbered_setting wanted = {.setting = {.method = record->method,
+                                           .k = record->k,
+                                           .temperature = record->temperature,
+                                           .strength = record->strength},
+                               .index = work->settings.n};
+    const numbered_setting *known = find(&work->settings, &wanted);
+    if (known == NULL) {
+        wanted.setting.settings = cli_copy_text(record->settings);
+        wanted.setting.line = work->reader.number;
+        known = add(&work->settings, &wanted, sizeof wanted);
     }
-    cli_reserve(&work->settings, &work->settings_capacity, work->n_settings + 1,
-                sizeof *work->settings);
-    work->settings[work->n_settings] = (eval_setting){.method = record->method,
-                                                      .k = record->k,
-                                                      .temperature = record->temperature,
-                                                      .strength = record->strength,
-                                                      .settings = cli_copy_text(record->settings),
-                                                      .line = work->reader.number};
-    *found = work->last_setting = work->n_settings++;
-    return SB_OK;
-}
-
-/* Returns the slot of a cell, or the free slot where it belongs. */
-static size_t find_slot(const draws_work *work, size_t setting, uint64_t stream)
-{
-    const size_t mask = work->n_slots - 1;
-    uint64_t h = (stream * 0x9e3779b97f4a7c15u + setting) * 0x9e3779b97f4a7c15u;
-    for (size_t slot = (size_t)(h ^ (h >> 32)) & mask;; slot = (slot + 1) & mask) {
-        const size_t i = work->slots[slot];
-        if (i == 0 ||
-            (work->cells[i - 1].setting == setting && work->cells[i - 1].stream == stream))
-            return slot;
-    }
-}
-
-static void grow_cells(draws_work *work)
-{
-    work->n_slots = work->n_slots > 0 ? 2 * work->n_slots : 1024;
-    work->cells_capacity = work->n_slots / 2;
-    work->cells = cli_realloc(work->cells, work->cells_capacity, sizeof *work->cells);
-    work->slots = cli_realloc(work->slots, work->n_slots, sizeof *work->slots);
-    memset(work->slots, 0, work->n_slots * sizeof *work->slots);
-    for (size_t i = 0; i < work->n_cells; i++)
-        work->slots[find_slot(work, work->cells[i].setting, work->cells[i].stream)] = i + 1;
+    *found = known->index;
+    if (strcmp(known->setting.settings, record->settings) == 0)
+        return SB_OK;
+    return sb_error_set(err, SB_ERR_INPUT,
+                        "the settings are \"%.100s\", but those of line %" PRIu64
+                        " are \"%.100s\", with the same method, k and temperature: evaluate them "
+                        "separately",
+                        record->settings, known->setting.line, known->setting.settings);
 }
 
 static eval_cell *find_cell(draws_work *work, size_t setting, uint64_t stream)
 {
-    if (work->n_cells == work->cells_capacity)
-        grow_cells(work);
-    const size_t slot = find_slot(work, setting, stream);
-    if (work->slots[slot] == 0) {
-        work->cells[work->n_cells] = (eval_cell){.setting = setting, .stream = stream};
-        work->slots[slot] = ++work->n_cells;
-    }
-    return &work->cells[work->slots[slot] - 1];
+    const eval_cell wanted = {.setting = setting, .stream = stream};
+    eval_cell *const known = find(&work->cells, &wanted);
+    return known != NULL ? known : add(&work->cells, &wanted, sizeof wanted);
 }
 
-/* Finds the references of a stream, tokenised and counted. The cache keeps them until another
- * stream needs their entry; *found belongs to it. */
+/* Returns a new entry of the cache. If the cache is full, it was the oldest. */
+static prepared *take_entry(draws_work *work, const prepared *content)
+{
+    finder *const cache = &work->cache;
+    if (cache->n < CACHE_SIZE)
+        return add(cache, content, sizeof *content);
+    prepared *const oldest = cache->items[work->next_free];
+    work->next_free = (work->next_free + 1) % CACHE_SIZE;
+    tdelete(oldest, &cache->tree, cache->compare);
+    sb_bleu_references_close(oldest->references);
+    *oldest = *content;
+    enter(cache, oldest);
+    return oldest;
+}
+
+/* Finds the references of a stream, tokenised and counted. *found belongs to the cache. */
 static sb_status prepare(draws_work *work, uint64_t stream, const sb_bleu_references **found,
                          sb_error *err)
 {
-    prepared *const entry = &work->cache[stream % CACHE_SIZE];
-    if (entry->references == NULL || entry->stream != stream) {
+    prepared wanted = {.stream = stream};
+    const prepared *entry = find(&work->cache, &wanted);
+    if (entry == NULL) {
         const sb_text *texts;
         size_t n;
-        sb_bleu_references *opened;
         sb_status status = reference_set_get(work->options->references, stream, &texts, &n, err);
         if (status == SB_OK)
-            status = sb_bleu_references_open(&opened, &work->options->bleu, texts, n, err);
+            status =
+                sb_bleu_references_open(&wanted.references, &work->options->bleu, texts, n, err);
         if (status != SB_OK)
             return status;
-        sb_bleu_references_close(entry->references);
-        *entry = (prepared){stream, opened};
+        entry = take_entry(work, &wanted);
     }
     *found = entry->references;
     return SB_OK;
 }
+
+/* --- measuring --- */
 
 static sb_status measure_bleu(draws_work *work, uint64_t stream, size_t n,
                               double values[EVAL_VALUES], sb_error *err)
@@ -227,14 +282,18 @@ static int read_draws(draws_work *work)
 }
 
 /* Computes the means over the streams of each setting. A measure that a stream does not have is
- * left out. */
-static void average(draws_work *work)
+ * left out. Returns the settings, which the caller frees. */
+static eval_setting *average(const draws_work *work)
 {
-    uint64_t(*const counts)[EVAL_VALUES] = cli_realloc(NULL, work->n_settings, sizeof *counts);
-    memset(counts, 0, work->n_settings * sizeof *counts);
-    for (size_t i = 0; i < work->n_cells; i++) {
-        const eval_cell *const cell = &work->cells[i];
-        eval_setting *const setting = &work->settings[cell->setting];
+    const size_t n = work->settings.n;
+    eval_setting *const settings = cli_realloc(NULL, n, sizeof *settings);
+    uint64_t(*const counts)[EVAL_VALUES] = cli_realloc(NULL, n, sizeof *counts);
+    memset(counts, 0, n * sizeof *counts);
+    for (size_t s = 0; s < n; s++)
+        settings[s] = ((const numbered_setting *)work->settings.items[s])->setting;
+    for (size_t i = 0; i < work->cells.n; i++) {
+        const eval_cell *const cell = work->cells.items[i];
+        eval_setting *const setting = &settings[cell->setting];
         setting->n_inputs++;
         for (int v = 0; v < EVAL_VALUES; v++) {
             if (cell->counts[v] == 0)
@@ -243,39 +302,41 @@ static void average(draws_work *work)
             counts[cell->setting][v]++;
         }
     }
-    for (size_t s = 0; s < work->n_settings; s++)
+    for (size_t s = 0; s < n; s++)
         for (int v = 0; v < EVAL_VALUES; v++)
-            work->settings[s].values[v] =
-                counts[s][v] > 0 ? work->settings[s].values[v] / (double)counts[s][v] : NAN;
+            settings[s].values[v] =
+                counts[s][v] > 0 ? settings[s].values[v] / (double)counts[s][v] : NAN;
     free(counts);
+    return settings;
 }
 
 int eval_draws(const eval_options *options)
 {
-    draws_work work = {.options = options};
+    draws_work work = {.options = options,
+                       .settings.compare = compare_settings,
+                       .cells.compare = compare_cells,
+                       .cache.compare = compare_prepared};
     sb_error err;
     if (sb_record_set_open(&work.records, &err) != SB_OK ||
         line_reader_open(&work.reader, NULL, &err) != SB_OK) {
         sb_record_set_close(work.records);
         return cli_failure("eval", "%s", err.message);
     }
-    work.cache = cli_realloc(NULL, CACHE_SIZE, sizeof *work.cache);
-    memset(work.cache, 0, CACHE_SIZE * sizeof *work.cache);
     int code = read_draws(&work);
     if (code == EXIT_FINE) {
-        average(&work);
-        code = eval_write_settings(work.settings, work.n_settings, options->is_text);
+        eval_setting *const settings = average(&work);
+        code = eval_write_settings(settings, work.settings.n, options->is_text);
+        free(settings);
     }
-    for (size_t i = 0; i < CACHE_SIZE; i++)
-        sb_bleu_references_close(work.cache[i].references);
-    for (size_t i = 0; i < work.n_settings; i++)
-        free(work.settings[i].settings);
+    for (size_t i = 0; i < work.cache.n; i++)
+        sb_bleu_references_close(((prepared *)work.cache.items[i])->references);
+    free_items(&work.cache);
+    free_items(&work.cells);
+    for (size_t i = 0; i < work.settings.n; i++)
+        free(((numbered_setting *)work.settings.items[i])->setting.settings);
+    free_items(&work.settings);
     sb_record_set_close(work.records);
-    free(work.cache);
     free(work.texts);
-    free(work.slots);
-    free(work.cells);
-    free(work.settings);
     line_reader_close(&work.reader);
     return code;
 }

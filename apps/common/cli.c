@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/model_guard.h"
 #include "common/model_path.h"
 #include "common/utf.h"
 
@@ -92,6 +93,7 @@ int cli_open_model(const char *command, const char *path, const char *marker, sb
     if (found == NULL)
         return EXIT_USAGE;
     sb_error err;
+    model_guard_start(command, found);
     const sb_status status = sb_model_open(model, found, &err);
     free(found);
     const char *const wish = getenv("SBEAM_MODEL"); /* easily forgotten, so messages name it */

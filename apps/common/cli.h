@@ -36,7 +36,8 @@ char *cli_copy_text(const char *text);
 
 /* Opens the model that model_path_find(command, path) names. `marker` is that of subword pieces, or
  * NULL. Returns EXIT_FINE and writes *model, the caller's to close; or prints a message and returns
- * another exit code. */
+ * another exit code. If the file is cut short later, the process ends with a message
+ * (model_guard.h). */
 int cli_open_model(const char *command, const char *path, const char *marker, sb_model **model);
 
 /* Writes a random seed below 2^53, so that every reader of JSON keeps it exactly. Returns the exit

@@ -20,7 +20,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lib import commands, options, tables, units
+from lib import commands, files, options, tables, units
 
 TOP = options.TOP
 TRANSLATION_MODEL = TOP / 'models/enfr-everyday.safetensors'
@@ -81,11 +81,14 @@ class Experiment:
                 self.list_units()
             else:
                 self.run()
-        except (Failure, units.UnitFailed) as error:
+        except (Failure, files.WriteFailed, units.UnitFailed) as error:
             print(f'{self.name}: {error}', file=sys.stderr)
             return 1
         except BrokenPipeError:  # the program that reads the progress was killed
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return 1
+        except OSError as error:
+            print(f'{self.name}: {files.explain(error, self.out)}', file=sys.stderr)
             return 1
         return 0
 
@@ -147,7 +150,20 @@ class Experiment:
         self.plot()
 
     def plot(self):
-        status = subprocess.run(['gnuplot', '-e', f"dir='{os.path.realpath(self.results)}'", 'plot.gp'],
-                                cwd=self.folder).returncode
-        if status != 0:
-            raise Failure('gnuplot failed on plot.gp; its message is above')
+        """Plots into a folder of its own, and moves the figures if all of them are whole: gnuplot does not say that
+        a disk is full."""
+        folder = self.results / '.figures.part'
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        try:
+            names = f"dir='{os.path.realpath(self.results)}'; to='{os.path.realpath(folder)}'"
+            if subprocess.run(['gnuplot', '-e', names, 'plot.gp'], cwd=self.folder).returncode != 0:
+                raise Failure('gnuplot failed on plot.gp; its message, if it has one, is above')
+            figures = sorted(folder.glob('*.svg'))
+            for figure in figures:
+                if not figure.read_bytes().rstrip().endswith(b'</svg>'):
+                    raise Failure(f"gnuplot could not write all of '{self.results / figure.name}'; is the disk full?")
+            for figure in figures:
+                os.replace(figure, self.results / figure.name)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from lib import EXPERIMENTS, options, report  # noqa: E402
+from lib import EXPERIMENTS, files, options, report  # noqa: E402
 from lib.progress import Progress  # noqa: E402
 
 TOP = options.TOP
@@ -107,6 +107,17 @@ def main(arguments):
         return 0
     chosen.make_absolute()
 
+    try:
+        return run_all(chosen, command)
+    except files.WriteFailed as error:
+        say(error)
+    except OSError as error:
+        say(files.explain(error, chosen.out))
+    return 1
+
+
+def run_all(chosen, command):
+    """Builds sbeam, computes the experiments and writes the page. Returns the exit status."""
     for script in 'setup', 'build':
         if subprocess.run([TOP / 'scripts' / script], cwd=TOP).returncode != 0:
             return 1

@@ -11,7 +11,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from lib import EXPERIMENTS, commands, tables
+from lib import EXPERIMENTS, commands, files, tables
 
 HERE = Path(__file__).resolve().parent
 FOLDED_FROM = 16  # rows of a table
@@ -183,7 +183,6 @@ def page(out, is_quick, command):
 
 def write(out, is_quick, command):
     """Writes the page, completely or not at all. `command` is the command that computed the results."""
-    part = out / 'report.html.part'
-    with open(part, 'w', encoding='utf-8') as file:
-        file.writelines(line + '\n' for line in page(out, is_quick, command))
-    os.replace(part, out / 'report.html')
+    lines = [line + '\n' for line in page(out, is_quick, command)]
+    with files.whole(out / 'report.html') as file:
+        file.writelines(lines)

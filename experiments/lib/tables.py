@@ -1,6 +1,7 @@
 """Reads and writes CSV files."""
 import csv
-import os
+
+from lib import files
 
 
 def read_rows(path):
@@ -21,11 +22,9 @@ def write_rows(file, rows):
 
 def write_table(path, columns, rows):
     """Writes a file with a header, completely or not at all; columns are separated by commas."""
-    part = f'{path}.part'
-    with open(part, 'w', encoding='utf-8', newline='') as file:
+    with files.whole(path) as file:
         file.write(columns + '\n')
         write_rows(file, rows)
-    os.replace(part, path)
 
 
 def claim(text, outcomes):

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from lib import tables
+from lib import files, tables
 from lib.commands import CommandFailed
 
 LONGEST_WAIT = 600  # seconds
@@ -100,7 +100,8 @@ class Pool:
         return True
 
     def compute(self, unit):
-        """Computes a unit and keeps it. If a command fails, prints its messages and raises UnitFailed."""
+        """Computes a unit and keeps it. If a command fails, prints its messages and raises UnitFailed; if the
+        disk is full, raises it too."""
         self.folder.mkdir(parents=True, exist_ok=True)
         # The name has the process in it: an orphan of another run may still write to a file of its own.
         part = self.folder / f'{unit.name}.part.{os.getpid()}'
@@ -113,6 +114,8 @@ class Pool:
         except CommandFailed as failure:
             sys.stderr.write(messages.read_text(errors='replace'))
             raise UnitFailed(f'unit {unit.name} failed with status {failure.status}: {unit}') from failure
+        except OSError as error:
+            raise UnitFailed(f'unit {unit.name} failed: {files.explain(error, part)}') from error
         finally:
             for file in part, messages:
                 with contextlib.suppress(FileNotFoundError):

@@ -119,8 +119,11 @@ typedef struct sb_model_ops {
 } sb_model_ops;
 
 /* Opens a model file. Its content, not its name, decides which kind it is. On success *model is the
- * caller's to close; on failure it is not written. The file of a neural model stays mapped into
- * memory: it must not be changed or cut short while the model is open. */
+ * caller's to close; on failure it is not written. The file of a neural model of more than 1 MB,
+ * and of every GGUF model, stays mapped into memory: it must not be changed or cut short while the
+ * model is open. Replace it by renaming another file. If it is cut short, the next use of a missing
+ * page raises SIGBUS, which ends the process; the library installs no handler (the command does).
+ */
 SB_API sb_status sb_model_open(sb_model **model, const char *path, sb_error *err);
 
 /* Makes a model of your own table. ops and info are copied, but not info->kind. On success *model

@@ -5,7 +5,8 @@ import warnings
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SLOW = ("test_examples", "test_install", "test_interrupt", "test_law", "test_readme")
+SLOW = ("test_examples", "test_install", "test_interrupt", "test_law", "test_memory_limit",
+        "test_readme")
 
 
 class Counting(unittest.TestResult):

@@ -1,70 +1,117 @@
+/* See hash.h. The state is four words; a round mixes them by additions, rotations and exclusive
+ * ors. */
 #include "base/hash.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-void hash_key_random(struct hash_key *key)
+struct state {
+    uint64_t v0, v1, v2, v3;
+};
+
+static uint64_t rotate(uint64_t x, int bits)
 {
-    const int file = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-    const ssize_t n = file >= 0 ? read(file, key, sizeof *key) : -1;
-    if (file >= 0)
-        close(file);
-    if (n == (ssize_t)sizeof *key)
-        return;
-    struct timespec now = {0};
-    clock_gettime(CLOCK_REALTIME, &now);
-    const int on_stack = 0;
-    key->k0 = (uint64_t)now.tv_nsec ^ (uint64_t)(uintptr_t)&on_stack;
-    key->k1 = (uint64_t)now.tv_sec ^ (uint64_t)(uintptr_t)key << 17;
+    return x << bits | x >> (64 - bits);
 }
 
-static uint64_t rotate(uint64_t x, int n)
+static void mix(struct state *s)
 {
-    return x << n | x >> (64 - n);
+    s->v0 += s->v1;
+    s->v1 = rotate(s->v1, 13) ^ s->v0;
+    s->v0 = rotate(s->v0, 32);
+    s->v2 += s->v3;
+    s->v3 = rotate(s->v3, 16) ^ s->v2;
+    s->v0 += s->v3;
+    s->v3 = rotate(s->v3, 21) ^ s->v0;
+    s->v2 += s->v1;
+    s->v1 = rotate(s->v1, 17) ^ s->v2;
+    s->v2 = rotate(s->v2, 32);
 }
 
-static void mix(uint64_t v[4])
+static struct state begin(const struct hash_key *key)
 {
-    v[0] += v[1];
-    v[2] += v[3];
-    v[1] = rotate(v[1], 13) ^ v[0];
-    v[3] = rotate(v[3], 16) ^ v[2];
-    v[0] = rotate(v[0], 32) + v[3];
-    v[2] += v[1];
-    v[1] = rotate(v[1], 17) ^ v[2];
-    v[3] = rotate(v[3], 21) ^ v[0];
-    v[2] = rotate(v[2], 32);
+    /* The constants are those of the paper: "somepseudorandomlygeneratedbytes". */
+    return (struct state){key->a ^ 0x736f6d6570736575u, key->b ^ 0x646f72616e646f6du,
+                          key->a ^ 0x6c7967656e657261u, key->b ^ 0x7465646279746573u};
 }
 
-/* Reads `size` bytes, at most 8, as a little-endian number. */
-static uint64_t read_word(const unsigned char *bytes, size_t size)
+static void take(struct state *s, uint64_t word)
+{
+    s->v3 ^= word;
+    mix(s);
+    s->v0 ^= word;
+}
+
+static uint64_t finish(struct state *s)
+{
+    s->v2 ^= 0xff;
+    mix(s);
+    mix(s);
+    mix(s);
+    return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
+}
+
+/* Returns up to eight bytes as a number, the first byte lowest. */
+static uint64_t read_word(const unsigned char *from, size_t n)
 {
     uint64_t word = 0;
-    for (size_t i = 0; i < size; i++)
-        word |= (uint64_t)bytes[i] << (8 * i);
+    for (size_t i = 0; i < n; i++)
+        word |= (uint64_t)from[i] << 8 * i;
     return word;
 }
 
-static void take_word(uint64_t v[4], uint64_t word)
+uint64_t hash_bytes(const struct hash_key *key, const void *data, size_t size)
 {
-    v[3] ^= word;
-    mix(v);
-    v[0] ^= word;
+    const unsigned char *from = data;
+    struct state s = begin(key);
+    size_t left = size;
+    for (; left >= 8; from += 8, left -= 8)
+        take(&s, read_word(from, 8)); /* compilers make one load of it */
+    take(&s, read_word(from, left) | (uint64_t)(size & 0xff) << 56);
+    return finish(&s);
 }
 
-uint64_t hash_bytes(const struct hash_key *key, const void *bytes, size_t size)
+uint64_t hash_number(const struct hash_key *key, uint64_t number)
 {
-    /* "somepseudorandomlygeneratedbytes" */
-    uint64_t v[4] = {key->k0 ^ 0x736f6d6570736575u, key->k1 ^ 0x646f72616e646f6du,
-                     key->k0 ^ 0x6c7967656e657261u, key->k1 ^ 0x7465646279746573u};
-    const unsigned char *next = bytes;
-    size_t left = size;
-    for (; left >= 8; next += 8, left -= 8)
-        take_word(v, read_word(next, 8));
-    take_word(v, (left > 0 ? read_word(next, left) : 0) | (uint64_t)size << 56);
-    v[2] ^= 0xff;
-    for (int i = 0; i < 3; i++)
-        mix(v);
-    return v[0] ^ v[1] ^ v[2] ^ v[3];
+    struct state s = begin(key);
+    take(&s, number);
+    return finish(&s);
+}
+
+/* --- the key --- */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct hash_key process_key;
+
+/* Makes a key of what differs between processes, for systems without /dev/urandom: it is harder to
+ * guess than none. */
+static struct hash_key improvise(void)
+{
+    struct timespec now = {0};
+    const struct hash_key known = {(uint64_t)getpid(), (uint64_t)(uintptr_t)&now};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const uint64_t a = hash_bytes(&known, &now, sizeof now);
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (struct hash_key){a, hash_bytes(&known, &now, sizeof now)};
+}
+
+static void make_key(void)
+{
+    const int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    ssize_t n = -1;
+    if (fd >= 0) {
+        n = read(fd, &process_key, sizeof process_key);
+        close(fd);
+    }
+    if (n != (ssize_t)sizeof process_key)
+        process_key = improvise();
+}
+
+struct hash_key hash_process_key(void)
+{
+    pthread_once(&once, make_key);
+    return process_key;
 }

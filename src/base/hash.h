@@ -1,5 +1,12 @@
-/* A hash of bytes under a secret key: SipHash-1-3 (Aumasson and Bernstein 2012). Tables that are
- * keyed by text from outside use it, so that nobody can choose texts that collide. */
+/* Hashes for tables whose keys come from files and inputs.
+ *
+ * With a hash that everybody can compute, a file can be made whose words all fall into one place of
+ * a table, and reading it takes quadratic time. So the hash has a key, a random one for each
+ * process. Results may not depend on it: tables are searched, never walked through in the order of
+ * their slots.
+ *
+ * The hash is SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012), with
+ * the number of rounds that Python, Ruby and Rust use for their tables. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
@@ -7,14 +14,17 @@
 #include <stdint.h>
 
 struct hash_key {
-    uint64_t k0, k1;
+    uint64_t a, b;
 };
 
-/* Makes a random key. If the system gives no random bytes, the key follows from the time and from
- * addresses in memory, which differ between processes. */
-void hash_key_random(struct hash_key *key);
+/* Returns the key of this process. Any thread may call it. */
+struct hash_key hash_process_key(void);
 
-/* Returns the hash. `bytes` may be NULL if size is 0. */
-uint64_t hash_bytes(const struct hash_key *key, const void *bytes, size_t size);
+/* Returns the hash of `size` bytes. `data` may be NULL if there are none. */
+uint64_t hash_bytes(const struct hash_key *key, const void *data, size_t size);
+
+/* Returns the hash of a number. It is faster than hashing the eight bytes, and another value: all
+ * keys have the same length, which need not be mixed in. */
+uint64_t hash_number(const struct hash_key *key, uint64_t number);
 
 #endif

@@ -1,5 +1,6 @@
-/* Maps files by mmap: a page is read when it is first used, and processes that use the same model
- * share its pages. Only regular files have a reliable size, so all others are refused. */
+/* Large files are mapped by mmap: a page is read when it is first used, and processes that use the
+ * same model share its pages. Small ones are copied, so that nothing that happens to the file later
+ * can matter. Only regular files have a reliable size, so all others are refused. */
 #include "base/mapping.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/status.h"
 
 /* Writes the error for a file that is not regular. */
@@ -21,8 +23,44 @@ static sb_status fail_kind(const char *name, mode_t mode, sb_error *err)
                        name, S_ISFIFO(mode) ? "a pipe" : "a device");
 }
 
-/* Maps an open file. */
-static sb_status map_file(struct mapping *map, int fd, const char *name, sb_error *err)
+static sb_status map_whole(struct mapping *map, int fd, size_t size, const char *name,
+                           sb_error *err)
+{
+    void *const data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED)
+        return status_fail(err, SB_ERR_IO, "%s: cannot map the file into memory: %s", name,
+                           strerror(errno));
+    *map = (struct mapping){data, size, true};
+    return SB_OK;
+}
+
+static sb_status read_whole(struct mapping *map, int fd, size_t size, const char *name,
+                            sb_error *err)
+{
+    uint8_t *const data = alloc_array(size, 1);
+    if (data == NULL)
+        return status_no_memory(err);
+    for (size_t n = 0; n < size;) {
+        const ssize_t more = read(fd, data + n, size - n);
+        if (more > 0) {
+            n += (size_t)more;
+        } else if (more == 0 || errno != EINTR) {
+            const char *const why = strerror(errno);
+            alloc_free(data);
+            if (more < 0)
+                return status_fail(err, SB_ERR_IO, "%s: %s", name, why);
+            return status_fail(err, SB_ERR_IO,
+                               "%s: the file was cut short while it was read: expected %zu bytes, "
+                               "found %zu",
+                               name, size, n);
+        }
+    }
+    *map = (struct mapping){data, size, false};
+    return SB_OK;
+}
+
+/* Reads or maps an open file. */
+static sb_status take_file(struct mapping *map, int fd, const char *name, sb_error *err)
 {
     struct stat facts;
     if (fstat(fd, &facts) != 0)
@@ -32,14 +70,11 @@ static sb_status map_file(struct mapping *map, int fd, const char *name, sb_erro
     const size_t size = (size_t)facts.st_size;
     if ((off_t)size != facts.st_size)
         return status_fail(err, SB_ERR_LIMIT, "%s: the file is too large for this machine", name);
-    void *data = NULL;
-    if (size > 0) { /* mmap refuses an empty range */
-        data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (data == MAP_FAILED)
-            return status_fail(err, SB_ERR_IO, "%s: cannot map the file into memory: %s", name,
-                               strerror(errno));
-    }
-    *map = (struct mapping){data, size};
+    if (size > MAPPING_SMALL)
+        return map_whole(map, fd, size, name, err);
+    if (size > 0)
+        return read_whole(map, fd, size, name, err);
+    *map = (struct mapping){0};
     return SB_OK;
 }
 
@@ -51,14 +86,17 @@ sb_status mapping_open(struct mapping *map, const char *path, sb_error *err)
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return status_fail(err, SB_ERR_IO, "%s: %s", name, strerror(errno));
-    const sb_status status = map_file(map, fd, name, err);
+    const sb_status status = take_file(map, fd, name, err);
     close(fd); /* the mapping stays */
     return status;
 }
 
 void mapping_close(struct mapping *map)
 {
-    if (map->data != NULL)
-        munmap((void *)(uintptr_t)map->data, map->size);
+    void *const data = (void *)(uintptr_t)map->data;
+    if (map->is_mapped)
+        munmap(data, map->size);
+    else
+        alloc_free(data);
     *map = (struct mapping){0};
 }

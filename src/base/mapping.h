@@ -1,7 +1,8 @@
-/* Maps whole files as read-only memory, for weights that are too large to copy. */
+/* Gives whole files as read-only memory. Small files are read, and large ones are mapped. */
 #ifndef BASE_MAPPING_H
 #define BASE_MAPPING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,11 +11,18 @@
 struct mapping {
     const uint8_t *data; /* NULL if the file is empty */
     size_t size;
+    bool is_mapped; /* false: data is a copy */
 };
 
-/* Maps a regular file. Anything else (a directory, a pipe, a device) is SB_ERR_IO; a pipe is not
- * waited for. On success *map is the caller's to close. The file must not shrink while it is
- * mapped: reading past its new end would kill the process. */
+/* Files of at most this size, in bytes, are read: what happens to the file afterwards does not
+ * matter. Larger ones are mapped, because fresh memory takes time: when the shipped model, 13 MB,
+ * was read, opening it took 39 ms instead of 30. At 1 MB the difference is below 1 ms. */
+enum { MAPPING_SMALL = 1 << 20 };
+
+/* Reads or maps a regular file. Anything else (a directory, a pipe, a device) is SB_ERR_IO; a pipe
+ * is not waited for. On success *map is the caller's to close. A file that is mapped must not
+ * shrink: reading past its new end raises SIGBUS, which ends the process unless the program handles
+ * it. */
 sb_status mapping_open(struct mapping *map, const char *path, sb_error *err);
 /* Releases the memory and zeroes *map. A zeroed mapping is allowed. */
 void mapping_close(struct mapping *map);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "decode/method.h"
 #include "decode/sample.h"
 
@@ -17,6 +18,7 @@ struct rejection {
     struct beam found; /* the distinct sequences so far */
     int32_t *table;    /* (table_size) hash table: indices into found, -1: empty */
     size_t table_size; /* a power of two, at least 2 k */
+    struct hash_key key;
 };
 
 static struct rejection *get_rejection(const struct slot *slot)
@@ -55,6 +57,7 @@ static sb_status start_reject(sb_decoder *decoder, struct slot *slot)
         rejection->table = table;
         rejection->table_size = size;
     }
+    rejection->key = hash_process_key();
     memset(rejection->table, -1, rejection->table_size * sizeof *rejection->table);
     rejection->found.n = 0;
     rejection->round_first = 0;
@@ -100,11 +103,12 @@ static sb_status pack_paths(sb_decoder *decoder, struct slot *slot, size_t first
     return status;
 }
 
-/* Adds a sample to `found`, unless its sequence is there. The node is already a hash. */
+/* Adds a sample to `found`, unless its sequence is there. The node is already a hash, but one that
+ * anyone can compute, so a model could be made whose sequences collide. */
 static sb_status add_if_new(struct rejection *rejection, const struct entry *sample)
 {
     const size_t mask = rejection->table_size - 1;
-    size_t i = sample->node.a & mask;
+    size_t i = (size_t)hash_number(&rejection->key, sample->node.a) & mask;
     for (; rejection->table[i] >= 0; i = (i + 1) & mask)
         if (noise_same_node(rejection->found.entries[rejection->table[i]].node, sample->node))
             return SB_OK;

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "base/status.h"
 
 enum row_state { ROW_PENDING, ROW_READY, ROW_FAILED };
@@ -20,6 +21,7 @@ struct row_cache {
     size_t data_size, n_rows, most_rows;
     struct cached_row **buckets; /* (mask + 1), a power of two that grows with n_rows */
     size_t mask;
+    struct hash_key key; /* of the buckets: anyone can compute the hash of a prefix */
     struct cached_row *oldest, *newest; /* of the rows without claims, which may be evicted */
     pthread_mutex_t lock;
     pthread_cond_t published;
@@ -33,6 +35,7 @@ sb_status row_cache_open(struct row_cache **cache, size_t size, size_t data_size
     /* A row needs its data, its header and up to two buckets. */
     const size_t row_size = sizeof(struct cached_row) + data_size + 2 * sizeof *c->buckets;
     c->data_size = data_size;
+    c->key = hash_process_key();
     c->most_rows = size / row_size;
     c->buckets = alloc_zeroed(1, sizeof *c->buckets);
     if (c->buckets == NULL) {
@@ -64,7 +67,7 @@ void row_cache_close(struct row_cache *cache)
 
 static struct cached_row **bucket_of(const struct row_cache *cache, struct noise_node key)
 {
-    return &cache->buckets[key.a & cache->mask];
+    return &cache->buckets[hash_number(&cache->key, key.a) & cache->mask];
 }
 
 static struct cached_row *find(const struct row_cache *cache, struct noise_node key)

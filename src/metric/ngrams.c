@@ -1,5 +1,6 @@
 /* See ngrams.h. A hash table over (parent, word) finds the nodes, with open addressing and linear
- * probing, at most half full. */
+ * probing, at most half full. The hash has a key (base/hash.h), because the words come from files.
+ */
 #include "metric/ngrams.h"
 
 #include <stdbool.h>
@@ -42,9 +43,8 @@ static bool next_word(const tokenize_text *text, size_t *position, const char **
 static size_t find_slot(const ngrams *set, int32_t parent, int32_t word)
 {
     const size_t mask = set->n_slots - 1;
-    uint64_t h = ((uint64_t)(uint32_t)parent << 32 | (uint32_t)word) * 0x9e3779b97f4a7c15u;
-    h = (h ^ (h >> 32)) * 0x9e3779b97f4a7c15u;
-    for (size_t slot = (size_t)(h >> 20) & mask;; slot = (slot + 1) & mask) {
+    const uint64_t pair = (uint64_t)(uint32_t)parent << 32 | (uint32_t)word;
+    for (size_t slot = (size_t)hash_number(&set->key, pair) & mask;; slot = (slot + 1) & mask) {
         const int32_t i = set->slots[slot];
         if (i < 0 || (set->nodes[i].parent == parent && set->nodes[i].word == word))
             return slot;
@@ -66,6 +66,7 @@ static sb_status grow_table(ngrams *set)
     alloc_free(set->slots);
     set->slots = slots;
     set->n_slots = n_slots;
+    set->key = hash_process_key();
     for (size_t i = 0; i < set->n_nodes; i++)
         slots[find_slot(set, set->nodes[i].parent, set->nodes[i].word)] = (int32_t)i;
     return SB_OK;
@@ -74,17 +75,19 @@ static sb_status grow_table(ngrams *set)
 /* Counts one more occurrence of an n-gram. *node is its parent, and becomes the n-gram itself. */
 static sb_status count_node(ngrams *set, int order, int32_t word, int32_t *node)
 {
-    int32_t found = find_node(set, *node, word);
+    /* Room for one more comes first, so that one search gives the node or its place. */
+    if (set->n_nodes >= set->n_slots / 2 && grow_table(set) != SB_OK)
+        return SB_ERR_MEMORY;
+    const size_t slot = find_slot(set, *node, word);
+    int32_t found = set->slots[slot];
     if (found < 0) {
         if (set->n_nodes >= MOST_NODES)
             return SB_ERR_LIMIT;
-        if (set->n_nodes >= set->n_slots / 2 && grow_table(set) != SB_OK)
-            return SB_ERR_MEMORY;
         if (alloc_reserve(&set->nodes, &set->capacity, set->n_nodes + 1, sizeof *set->nodes) !=
             SB_OK)
             return SB_ERR_MEMORY;
         found = (int32_t)set->n_nodes++;
-        set->slots[find_slot(set, *node, word)] = found;
+        set->slots[slot] = found;
         set->nodes[found] = (ngrams_node){.parent = *node, .word = word};
         set->unique[order]++;
     }

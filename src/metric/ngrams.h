@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "metric/tokenize.h"
 #include "text/vocab.h"
 
@@ -24,6 +25,7 @@ typedef struct ngrams {
     size_t n_nodes, capacity;
     int32_t *slots; /* (n_slots) hash table of nodes, -1: free */
     size_t n_slots; /* a power of two, or 0 */
+    struct hash_key key;
     uint32_t n_texts;
     uint64_t unique[SB_NGRAM_ORDERS]; /* nodes of each order */
     uint64_t totals[SB_NGRAM_ORDERS]; /* occurrences of each order, over the texts */

@@ -1,10 +1,11 @@
 /* Lists the parts of the library that a build may lack, for bug reports and `sbeam --version`.
  *
- * The macros SBEAM_HAVE_... are set by meson.build. OpenBLAS is used only by neural models, and
- * only on machines without AVX2. */
+ * The macros SBEAM_HAVE_... are set by meson.build. OpenBLAS is not a part of the build: neural
+ * models load it on machines without AVX2, if it is installed. */
 #include <stddef.h>
 
 #include "model/backend.h"
+#include "nn/gemm.h"
 #include "sbeam/version.h"
 #include "text/unicode.h"
 
@@ -18,11 +19,6 @@
 #else
 #define HAS_SENTENCEPIECE "no"
 #endif
-#ifdef SBEAM_HAVE_BLAS
-#define HAS_BLAS "yes"
-#else
-#define HAS_BLAS "no"
-#endif
 
 static const char *describe_llama(void)
 {
@@ -30,6 +26,16 @@ static const char *describe_llama(void)
     return gguf_llama_version();
 #else
     return "no";
+#endif
+}
+
+static const char *describe_blas(void)
+{
+#ifdef SBEAM_HAVE_NN
+    const gemm_way way = gemm_best_way();
+    return way == GEMM_PACKED ? "not needed" : way == GEMM_BLAS ? "yes" : "no";
+#else
+    return "not needed";
 #endif
 }
 
@@ -41,7 +47,7 @@ const char *sb_build_info(size_t i, const char **value)
         {"neural models", HAS_NN},
         {"SentencePiece", HAS_SENTENCEPIECE},
         {"llama.cpp", describe_llama()},
-        {"OpenBLAS", HAS_BLAS},
+        {"OpenBLAS", describe_blas()},
         {"utf8proc", unicode_is_present() ? "yes" : "no"},
         {"kernels", sb_cpu()},
     };

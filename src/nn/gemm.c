@@ -6,10 +6,8 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "math/kernels.h"
+#include "nn/blas.h"
 
-#ifdef SBEAM_HAVE_BLAS
-#include <cblas.h>
-#endif
 #ifdef KERNELS_HAVE_AVX2
 #include "nn/gemm_avx2.h"
 #endif
@@ -22,11 +20,7 @@ gemm_way gemm_best_way(void)
     if (kernels_get() == &kernels_avx2)
         return GEMM_PACKED;
 #endif
-#ifdef SBEAM_HAVE_BLAS
-    return GEMM_BLAS;
-#else
-    return GEMM_PLAIN;
-#endif
+    return blas_load() ? GEMM_BLAS : GEMM_PLAIN;
 }
 
 const char *gemm_way_name(gemm_way way)
@@ -67,6 +61,8 @@ sb_status gemm_open(gemm *m, gemm_way way, size_t n_out, size_t n_in, const tens
     }
     const uintptr_t start = ((uintptr_t)memory + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     *m = (gemm){.n_out = n_out, .n_in = n_in, .way = way, .memory = memory};
+    if (way == GEMM_BLAS && !blas_load())
+        m->way = GEMM_PLAIN;
     m->weights = (float *)start;
     m->bias = m->weights + outputs * n_in;
     tensor_read(bias, 0, n_out, m->bias);
@@ -75,12 +71,6 @@ sb_status gemm_open(gemm *m, gemm_way way, size_t n_out, size_t n_in, const tens
     else
         tensor_read(weights, 0, n_out * n_in, m->weights);
     alloc_free(row);
-#ifdef SBEAM_HAVE_BLAS
-    /* Setting it while other threads compute products is not safe, so it is set only if necessary.
-     */
-    if (way == GEMM_BLAS && openblas_get_num_threads() != 1)
-        openblas_set_num_threads(1);
-#endif
     return SB_OK;
 }
 
@@ -134,17 +124,13 @@ static void apply_packed(const gemm *m, size_t n_rows, const float *x, size_t x_
 }
 #endif
 
-#ifdef SBEAM_HAVE_BLAS
 static void apply_blas(const gemm *m, size_t n_rows, const float *x, size_t x_stride, float *y,
                        size_t y_stride)
 {
     for (size_t r = 0; r < n_rows; r++)
         memcpy(y + r * y_stride, m->bias, m->n_out * sizeof *y);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)n_rows, (blasint)m->n_out,
-                (blasint)m->n_in, 1, x, (blasint)x_stride, m->weights, (blasint)m->n_in, 1, y,
-                (blasint)y_stride);
+    blas_multiply(n_rows, m->n_out, m->n_in, x, x_stride, m->weights, y, y_stride);
 }
-#endif
 
 static void apply_plain(const gemm *m, size_t n_rows, const float *x, size_t x_stride, float *y,
                         size_t y_stride)
@@ -166,9 +152,7 @@ void gemm_apply(const gemm *m, size_t n_rows, const float *x, size_t x_stride, f
 #ifdef KERNELS_HAVE_AVX2
     case GEMM_PACKED: apply_packed(m, n_rows, x, x_stride, y, y_stride); return;
 #endif
-#ifdef SBEAM_HAVE_BLAS
     case GEMM_BLAS: apply_blas(m, n_rows, x, x_stride, y, y_stride); return;
-#endif
     default: apply_plain(m, n_rows, x, x_stride, y, y_stride); return;
     }
 }

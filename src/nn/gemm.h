@@ -7,8 +7,8 @@
  * BLAS. The bits of a row do not depend on the other rows, so a model computes the same numbers in
  * every batch.
  *
- * blas: OpenBLAS, on other machines. It runs in one thread, because the callers have threads of
- * their own; opening a matrix sets that for the whole process.
+ * blas: OpenBLAS, on other machines, if it is installed (blas.h). It runs in one thread, because
+ * the callers have threads of their own; loading it sets that for the whole process.
  *
  * plain: the definition, in double. It is the reference for tests, and is used if there is no BLAS.
  */
@@ -33,13 +33,15 @@ typedef struct gemm {
     void *memory;   /* the memory of both */
 } gemm;
 
-/* Returns the best way on this machine and in this build. SBEAM_CPU=plain rules out `packed`. */
+/* Returns the best way on this machine: the same for as long as the process runs. It loads OpenBLAS
+ * if the machine needs it. SBEAM_CPU=plain rules out `packed`. */
 gemm_way gemm_best_way(void);
 /* Returns the name of a way: "packed", "OpenBLAS" or "plain". */
 const char *gemm_way_name(gemm_way way);
 
 /* Prepares weights of n_out * n_in elements, read as (n_out, n_in), and a bias of n_out. The
- * tensors may be freed afterwards. */
+ * tensors may be freed afterwards. If OpenBLAS is wanted and cannot be loaded, the way is `plain`.
+ */
 sb_status gemm_open(gemm *m, gemm_way way, size_t n_out, size_t n_in, const tensor *weights,
                     const tensor *bias, sb_error *err);
 /* Frees what is inside; a zeroed struct is fine. */

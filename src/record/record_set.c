@@ -38,8 +38,8 @@ sb_status sb_record_set_open(sb_record_set **set, sb_error *err)
     sb_record_set *const s = alloc_zeroed(1, sizeof *s);
     if (s == NULL)
         return status_no_memory(err);
-    for (int i = 0; i < 2; i++)
-        hash_key_random(&s->secret[i]);
+    s->secret[0] = hash_process_key();
+    s->secret[1] = (struct hash_key){hash_number(&s->secret[0], 0), hash_number(&s->secret[0], 1)};
     *set = s;
     return SB_OK;
 }

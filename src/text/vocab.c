@@ -1,5 +1,6 @@
 /* A vocabulary is a hash table of ids with open addressing and linear probing, at most half full.
- * The texts are in one pool, so that a vocabulary of any size is three blocks of memory. */
+ * The hash has a key (base/hash.h), because the words come from files. The texts are in one pool,
+ * so that a vocabulary of any size is three blocks of memory. */
 #include "text/vocab.h"
 
 #include <assert.h>
@@ -20,29 +21,6 @@ void vocab_free(vocab *words)
     vocab_init(words);
 }
 
-/* Mixes bits: the multiplication by an odd constant moves information up, the shift moves it down
- * again. */
-static uint64_t mix(uint64_t x)
-{
-    x *= 0x9e3779b97f4a7c15u;
-    return x ^ (x >> 29);
-}
-
-static size_t hash_text(const char *text, size_t size)
-{
-    uint64_t h = mix(size + 1);
-    for (; size >= 8; text += 8, size -= 8) {
-        uint64_t chunk;
-        memcpy(&chunk, text, 8);
-        h = mix(h ^ chunk);
-    }
-    uint64_t rest = 0;
-    if (size > 0)
-        memcpy(&rest, text, size);
-    h = mix(h ^ rest);
-    return (size_t)(h ^ (h >> 32));
-}
-
 const char *vocab_text(const vocab *words, int32_t id)
 {
     assert(id >= 0 && id < words->n);
@@ -61,7 +39,7 @@ bool vocab_is(const vocab *words, int32_t id, const char *text, size_t size)
 static size_t find_slot(const vocab *words, const char *text, size_t size)
 {
     const size_t mask = words->n_slots - 1;
-    size_t slot = hash_text(text, size) & mask;
+    size_t slot = (size_t)hash_bytes(&words->key, text, size) & mask;
     while (words->slots[slot] >= 0 && !vocab_is(words, words->slots[slot], text, size))
         slot = (slot + 1) & mask;
     return slot;
@@ -83,6 +61,7 @@ static sb_status grow_table(vocab *words)
     alloc_free(words->slots);
     words->slots = slots;
     words->n_slots = n_slots;
+    words->key = hash_process_key();
     for (int32_t id = 0; id < words->n; id++) {
         const size_t size = words->offset[id + 1] - words->offset[id] - 1;
         slots[find_slot(words, vocab_text(words, id), size)] = id;
@@ -92,7 +71,11 @@ static sb_status grow_table(vocab *words)
 
 sb_status vocab_add(vocab *words, const char *text, size_t size, int32_t *id, bool *is_new)
 {
-    const int32_t known = vocab_find(words, text, size);
+    /* Room for one more comes first, so that one search gives the text or its place. */
+    if ((size_t)words->n >= words->n_slots / 2 && grow_table(words) != SB_OK)
+        return SB_ERR_MEMORY;
+    const size_t slot = find_slot(words, text, size);
+    const int32_t known = words->slots[slot];
     if (is_new != NULL)
         *is_new = known < 0;
     if (known >= 0) {
@@ -102,12 +85,9 @@ sb_status vocab_add(vocab *words, const char *text, size_t size, int32_t *id, bo
     if (words->n >= INT32_MAX - 1)
         return SB_ERR_LIMIT;
     const size_t n = (size_t)words->n;
-    if (n >= words->n_slots / 2 && grow_table(words) != SB_OK)
-        return SB_ERR_MEMORY;
     if (alloc_reserve(&words->offset, &words->offset_capacity, n + 2, sizeof(size_t)) != SB_OK ||
         alloc_reserve(&words->pool, &words->pool_capacity, words->pool_size + size + 1, 1) != SB_OK)
         return SB_ERR_MEMORY;
-    const size_t slot = find_slot(words, text, size);
     if (size > 0)
         memcpy(words->pool + words->pool_size, text, size);
     words->pool[words->pool_size + size] = '\0';

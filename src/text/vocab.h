@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "sbeam/error.h"
 
 typedef struct vocab {
@@ -16,6 +17,7 @@ typedef struct vocab {
     size_t offset_capacity;
     int32_t *slots; /* (n_slots) hash table of ids, -1: free */
     size_t n_slots; /* a power of two, or 0 */
+    struct hash_key key;
     int32_t n;
 } vocab;
 
