@@ -15,7 +15,8 @@
 #include "base/checksum.h"
 #include "base/status.h"
 
-enum { PIECE = 1 << 20, BLOCK = 4096, N_BLOCKS = 1000 };
+enum { END = 1 << 20, BLOCK = 4096, N_BLOCKS = 1000 };
+enum { PIECE = 1 << 16 }; /* read at a time */
 static const uint64_t whole_size = (uint64_t)256 << 20;
 
 static void write_id(const struct checksum *sum, char id[MODEL_ID_SIZE])
@@ -45,9 +46,9 @@ static int add_excerpts(struct checksum *sum, int file, uint64_t size, char *pie
     for (int i = 0; i < 8; i++)
         digits[i] = (unsigned char)(size >> (8 * i));
     checksum_add(sum, digits, sizeof digits);
-    int error = add_range(sum, file, 0, PIECE, piece);
+    int error = add_range(sum, file, 0, END, piece);
     if (error == 0)
-        error = add_range(sum, file, size - PIECE, PIECE, piece);
+        error = add_range(sum, file, size - END, END, piece);
     const uint64_t distance = (size - BLOCK) / (N_BLOCKS - 1);
     for (uint64_t i = 0; error == 0 && i < N_BLOCKS; i++)
         error = add_range(sum, file, i * distance, BLOCK, piece);

@@ -82,7 +82,7 @@ def test_references_that_collided(t):
     """Two streams with long references, which had the same entry of the cache of references."""
     long = " ".join("w%d" % i for i in range(20_000))
     t.write("refs.txt", long + "\n" + "x\n" * ((1 << 14) - 1) + long + "\n")
-    write_draws(t, "slow.jsonl", ({"stream": i % 2 << 14} for i in range(400)))
-    write_draws(t, "usual.jsonl", ({"stream": 0} for i in range(400)))
+    write_draws(t, "slow.jsonl", ({"stream": i % 2 << 14, "draw": i} for i in range(400)))
+    write_draws(t, "usual.jsonl", ({"stream": 0, "draw": i} for i in range(400)))
     compare(t, "references that collided", evaluate(t, "slow.jsonl", "--ref", "refs.txt"),
             evaluate(t, "usual.jsonl", "--ref", "refs.txt"), 3)
