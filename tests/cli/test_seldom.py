@@ -84,6 +84,9 @@ def test_seldom_texts(t):
     r.exits(0, "text: too few samples").prints("incomplete after 3 samples", "text: too few samples are said")
     r = t.run("draw", "-m", t.fig1, "--cache", "1", "-k", "1", "--no-kappa", "--seed", "1", "-f", "jsonl")
     r.check(r.code == 0 and r.says_line("none of [0-9]+ rows was needed again"), "cache: nothing was needed again")
+    t.write("tiny.json", json.dumps({"format": "sbeam-tree", "tree": {"a": [1, None], "b": [9.96e-150, None]}}))
+    r = t.run("draw", "-m", "tiny.json", "-k", "2", "--seed", "1", "-f", "text").exits(0, "text: a tiny probability")
+    r.prints("^2 +1e-147% ", "text: its digits round up to the next power of ten")
     t.write("odd.json", json.dumps({"format": "sbeam-tree", "tree": {
         "<a>&": [0.5, None], "b": [0.4, {"e\u0301\x1b": [1, None]}], "x": [0.1, None]}}))
     r = t.run("tree", "-m", "odd.json", "--seed", "1", "-f", "svg").exits(0, "svg: odd tokens")
@@ -118,7 +121,10 @@ def test_terminals(t):
     t.check(r.out.endswith("\x1b[K"), "terminal: progress is wiped at the end", r)
 
 
-def test_bench_search(t):
+def test_bench(t):
+    r = t.run("bench", "decode", "-m", t.arpa, "--method", "rows,sbs", "-k", "2", "--len", "3", "--repeats", "1")
+    r.exits(0, "bench decode: rows").prints("^rows ", "bench decode: the time of rows without a search")
+    t.run("bench", "decode", "-m", "nowhere").exits(1, "bench decode: a model that is not there")
     r = t.run("bench", "search", "-f", "jsonl").exits(0, "bench search: to its end")
     t.check(all(record["sbs_ms"] > 0 and record["logsumexp_ms"] > 0 for record in r.records), "bench search: times", r)
 
@@ -155,5 +161,19 @@ def test_small_gguf_files(t):
         t.write("named.gguf", data.replace(b"random weights", name))
         [facts] = t.run("info", "named.gguf", "-f", "jsonl").records
         t.same([facts["name"]], [shown], "info: the name %s in JSON" % name.decode())
+    t.usage("small gguf: sequences longer than its context", "bench", "decode", "-m", spm, "--len", "100")
+    t.usage("small gguf: more rows than llama.cpp has", "bench", "decode", "-m", spm, "--len", "4", "-k", "300")
     t.write("mute.gguf", data.replace(b"tokenizer.ggml.model", b"tokenizer.ggml.mode_"))
     t.run("info", "mute.gguf").exits(1, "small gguf: without a vocabulary")
+
+
+def test_pieces_by_name(t):
+    model = t.models / "enfr-everyday.safetensors"
+    if t.run("info", model).says_line("built without"):
+        t.skip("pieces by name: this build has no neural models or no SentencePiece")
+        return
+    given = ("draw", "-m", model, "-k", "1", "--method", "beam", "--pretokenized", "-f", "text")
+    first = t.run(*given, "\u2581Thank \u2581you .").exits(0, "pieces: a translation").lines[-1].split()
+    piece = next(word for word in first if word.startswith("\u2581"))
+    r = t.run(*given, "--ban", piece, "\u2581Thank \u2581you .").exits(0, "pieces: a ban by name")
+    t.check(piece not in r.lines[-1].split(), "pieces: a banned piece is not there", r)
