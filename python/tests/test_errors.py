@@ -214,6 +214,7 @@ class Numbers(unittest.TestCase):
                 (lambda: sbeam.sentence_bleu("a", "a", smooth_value=10**400), "expected a number"),
                 (lambda: sbeam.estimate({"kappa": 0.0}, [1.0]), "log_p"),
                 (lambda: sbeam.estimate(None, [1.0]), "expected a Draw"),
+                (lambda: sbeam.gumbel_topk([1.0, masked[0]], 1), "masked array"),
                 (lambda: sbeam.gumbel_topk(masked, 1), "masked array")):
             with self.subTest(text=text), self.assertRaisesRegex(sbeam.ArgumentError, text):
                 call()
