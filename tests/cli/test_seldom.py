@@ -31,7 +31,8 @@ def test_folders_as_files(t):
         "folder: Is a directory", "values: a folder is said to be one")
     t.run("eval", "--ref", "folder", stdin=drawn).exits(1, "references: a folder").says(
         "folder: Is a directory", "references: a folder is said to be one")
-    t.run("shuf", "folder").exits(1, "shuf: a folder").says("folder: Is a directory", "shuf: a folder is said to be one")
+    t.run("shuf", "folder").exits(1, "shuf: a folder").says(
+        "folder: Is a directory", "shuf: a folder is said to be one")
     t.run("info", "/proc/self/mem").exits(1, "a file that cannot be read").says(
         "/proc/self/mem:1: Input/output error", "a file that cannot be read: the reason")
     name = "é" * 120 + "x"
@@ -99,7 +100,8 @@ def test_seldom_texts(t):
     r = t.run("draw", "-m", "odd.json", "-k", "3", "--seed", "1", "-f", "text").exits(0, "text: odd tokens")
     r.prints(r"b e\u0301\\x1b", "text: escapes")
     t.check(all(ord(c) >= 32 or c == "\n" for c in r.out), "text: no control characters", r)
-    r = t.run("draw", "-m", t.fig1, "-k", "2", "--seed", "1", "-f", "text", env={"LC_ALL": "", "LANG": "", "LC_CTYPE": ""})
+    r = t.run("draw", "-m", t.fig1, "-k", "2", "--seed", "1", "-f", "text",
+              env={"LC_ALL": "", "LANG": "", "LC_CTYPE": ""})
     t.check(all(c == "\n" or " " <= c <= "~" for c in r.out), "text: without a locale only ASCII", r)
 
 
@@ -114,11 +116,18 @@ def test_terminals(t):
     t.environment["NO_COLOR"] = "1"
     r = t.run_on_terminal("draw", "-m", t.fig1, "-k", "2", "--seed", "1", "-f", "text")
     r.check(r.code == 0 and "\x1b" not in r.out, "terminal: NO_COLOR")
-    t.write("draws.sh", 'exec "$1" draw -m "$2" -k 3 --draws 300000 --seed 1 -f jsonl >/dev/null')
+    # Progress appears after a second, so an input comes late: by a pipe with a name, or on standard input.
+    t.write("b.txt", "b")
+    t.write("files.sh", """mkfifo late && (sleep 1.5; echo a) >late &
+while [ ! -p late ]; do :; done
+exec "$1" draw -m "$2" --file late --file b.txt --seed 1 -f jsonl >/dev/null""")
+    t.write("lines.sh", '(echo a; sleep 1.5; echo b) | "$1" draw -m "$2" --seed 1 -f jsonl - >/dev/null')
     program, t.sbeam = t.sbeam, "/bin/sh"
-    r = t.run_on_terminal("draws.sh", program, t.fig1)
-    r.check(r.code == 0 and re.search(r"\[#* *\] +\d+%  \d+/s  \d+ s left", r.out), "terminal: progress of draws")
-    t.check(r.out.endswith("\x1b[K"), "terminal: progress is wiped at the end", r)
+    r = t.run_on_terminal("files.sh", program, t.chain)
+    r.check(r.code == 0 and re.search(r"\[#+ +\]  50%  \d+/s  \d+ s left", r.out), "terminal: progress of two inputs")
+    t.check(r.out.endswith("left\x1b[K\x1b[K"), "terminal: progress is wiped at the end", r)
+    r = t.run_on_terminal("lines.sh", program, t.chain)
+    r.check(r.code == 0 and re.search(r"\d+ draws, \d+/s", r.out), "terminal: progress of lines")
 
 
 def test_bench(t):
@@ -147,8 +156,8 @@ def test_small_gguf_files(t):
     t.same([facts["vocabulary"], facts["text"], facts["context"], facts["name"]],
            [8, "SentencePiece", 16, "random weights"], "small gguf: facts")
     t.run("info", bpe).exits(0, "small gguf: byte pairs").prints("^text +byte-level BPE$", "small gguf: its tokeniser")
-    r = t.run("draw", "-m", spm, "-k", "20", "--max-len", "3", "--seed", "1", "-f", "tsv", "ab").exits(0, "small gguf: draws")
-    r.prints(r"\\n", "small gguf: a line end in a field is escaped")
+    r = t.run("draw", "-m", spm, "-k", "20", "--max-len", "3", "--seed", "1", "-f", "tsv", "ab")
+    r.exits(0, "small gguf: draws").prints(r"\\n", "small gguf: a line end in a field is escaped")
     r = t.run("draw", "-m", spm, "-k", "20", "--max-len", "3", "--seed", "1", "-f", "text", "ab")
     r.prints(r"\\n", "small gguf: a line end in a text is escaped")
     r = t.run("draw", "-m", spm, "caf\u00e9").exits(1, "small gguf: a text without bytes for it")
