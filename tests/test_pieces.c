@@ -71,6 +71,15 @@ static void test_text(void **state)
     check_round(p, "a\xe2\x81", 3, "a \xe2\x81\x87 ");
     check_round(p, "a\xed\xa0\x80 b", 6, "a \xe2\x81\x87  b");
     check_round(p, "a\0b", 3, "a \xe2\x81\x87 b");
+    /* A text beyond the limit is refused before SentencePiece copies it several times. */
+    const size_t too_long = (size_t)(1 << 24) + 1;
+    char *const text = calloc(too_long, 1);
+    int32_t *ids, n;
+    sb_error err = {.message = ""};
+    assert_non_null(text);
+    assert_int_equal(pieces_encode(p, text, too_long, &ids, &n, &err), SB_ERR_LIMIT);
+    assert_non_null(strstr(err.message, "16777217 bytes; expected at most 16777216"));
+    free(text);
     pieces_close(p);
     pieces_close(NULL);
 }
@@ -255,6 +264,14 @@ static void test_hostile_pieces(void **state)
     m = start_model();
     put_varint(m, 1 << 3 | 2);
     put_varint(m, UINT64_C(1) << 40);
+    expect(m, "malformed");
+    m = start_model();
+    put_bytes(m, 1, "", 0); /* a piece without a text */
+    expect(m, "piece 2 of the SentencePiece model is empty");
+    m = start_model();
+    put_varint(m, 1 << 3);
+    memcpy(m->bytes + m->size, "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02", 10); /* 2^64 */
+    m->size += 10;
     expect(m, "malformed");
     m->size = 0;
     expect(m, "has no pieces");

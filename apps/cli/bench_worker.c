@@ -155,12 +155,6 @@ void *bench_worker_run(void *argument)
 
 /* --- opening and closing --- */
 
-static bool is_leaf(void *user, int32_t row, int32_t token)
-{
-    const bench_worker *const worker = user;
-    return sb_session_is_leaf(worker->session, row, token);
-}
-
 static sb_status open_decoder(bench_worker *worker, size_t i, sb_error *err)
 {
     const sb_model_info *const info = sb_model_get_info(worker->model);
@@ -178,8 +172,6 @@ static sb_status open_decoder(bench_worker *worker, size_t i, sb_error *err)
         .eos = info->eos,
         .row_type = info->row_type,
         .max_slots = plan->batch,
-        .user = worker,
-        .is_leaf = sb_model_has_leaves(worker->model) ? is_leaf : NULL,
     };
     return sb_decoder_open(&worker->decoders[i], &spec, &config, err);
 }

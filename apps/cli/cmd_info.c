@@ -38,29 +38,11 @@ static void add_fact(void *user, const char *name, const char *value)
     list->facts[list->n_facts++] = (fact){cli_copy_text(name), cli_copy_text(value)};
 }
 
-/* Returns whether the text is a JSON number. */
+/* Returns whether the text is a whole number in JSON, as all the numbers of models are. */
 static bool is_json_number(const char *text)
 {
-    text += *text == '-';
-    const size_t whole = strspn(text, "0123456789");
-    if (whole == 0 || (whole > 1 && text[0] == '0'))
-        return false;
-    text += whole;
-    if (*text == '.') {
-        const size_t fraction = strspn(++text, "0123456789");
-        if (fraction == 0)
-            return false;
-        text += fraction;
-    }
-    if (*text == 'e' || *text == 'E') {
-        text++;
-        text += *text == '-' || *text == '+';
-        const size_t exponent = strspn(text, "0123456789");
-        if (exponent == 0)
-            return false;
-        text += exponent;
-    }
-    return *text == '\0';
+    const size_t n = strspn(text, "0123456789");
+    return n > 0 && text[n] == '\0' && (n == 1 || text[0] != '0');
 }
 
 /* Writes a line for each fact. Names and values may come from the model file, so both are escaped.

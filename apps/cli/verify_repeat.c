@@ -15,6 +15,17 @@ static sb_status draw_again(const sb_model *model, const sb_plan *common, const 
     return status == SB_OK ? sb_record_write(writer, &input, result, line, size, err) : status;
 }
 
+/* Makes sure that repeating costs no more than the record shows. A draw without replacement of n <
+ * k sequences is also the draw of n + 1, and sampling stopped after the samples that it counted. */
+static void limit_work(const sb_record *record, sb_config *config)
+{
+    const sb_method_info *const method = sb_method_get_info(config->method);
+    if (method->law == SB_LAW_WITHOUT_REPLACEMENT && record->n_sequences < (size_t)config->k)
+        config->k = (int32_t)record->n_sequences + 1;
+    if (method->counts_samples && record->samples > 0 && record->samples < config->max_samples)
+        config->max_samples = record->samples;
+}
+
 sb_status verify_repeat(sb_model *model, const sb_plan *plan, sb_record *record, double *rounding,
                         sb_error *err)
 {
@@ -31,6 +42,8 @@ sb_status verify_repeat(sb_model *model, const sb_plan *plan, sb_record *record,
                          "repeated");
     if (status == SB_OK)
         status = sb_record_get_config(record, model, &config, err);
+    if (status == SB_OK)
+        limit_work(record, &config);
     if (status == SB_OK)
         status = sb_result_open(&result, err);
     if (status == SB_OK)

@@ -30,7 +30,8 @@ def _tensor_to_numpy(tensor: Any) -> np.ndarray:
 
 def to_numpy(x: Any, what: str) -> np.ndarray:
     """Returns x as an array, without a copy if possible. `what` names it in error messages."""
-    if isinstance(x, np.ma.MaskedArray):  # NumPy would ignore the mask
+    parts = x if isinstance(x, (list, tuple)) else (x,)
+    if any(isinstance(part, np.ma.MaskedArray) for part in parts):  # NumPy would ignore the mask
         raise ArgumentError("%s is a masked array; fill it first, with -inf for probability zero"
                             % what)
     try:

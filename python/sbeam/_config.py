@@ -21,7 +21,9 @@ METHODS: Tuple[str, ...] = tuple(names_of("sb_method_name"))
 
 def method_info(method: str) -> Optional[s.sb_method_info]:
     """Returns the properties of a method, or None if there is none of this name."""
-    return lib.sb_method_get_info(METHODS.index(method)).contents if method in METHODS else None
+    if not isinstance(method, str) or method not in METHODS:
+        return None
+    return lib.sb_method_get_info(METHODS.index(method)).contents
 
 
 class Option(NamedTuple):
@@ -105,21 +107,43 @@ def to_ints(values: Any, name: str, low: int, high: int) -> List[int]:
     return [to_int(item, "%s[%d]" % (name, i), low, high) for i, item in enumerate(items)]
 
 
+def to_bool(value: Any, name: str) -> bool:
+    """Returns whether a value is true; an array of several elements is neither true nor false."""
+    try:
+        return bool(value)
+    except (TypeError, ValueError):
+        raise ArgumentError("%s is %r; expected True or False" % (name, value)) from None
+
+
 def to_seed(seed: Optional[int]) -> int:
     """Returns the given seed, or a random one below 2^53, which every JSON reader keeps exactly."""
     return secrets.randbits(53) if seed is None else to_int(seed, "seed", 0, 2**64 - 1)
+
+
+def _to_number(value: Any) -> float:
+    """Returns a number as a float. Raises TypeError for some objects that float() takes: texts,
+    truth values, masked elements, and complex numbers, which would lose their imaginary part."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "f")
+    if isinstance(value, (str, bytes, bool)) or kind not in "iuf" or np.ma.is_masked(value):
+        raise TypeError
+    return float(value)
 
 
 def to_floats(value: Any, name: str) -> List[float]:
     """Returns a list of numbers, from one number or from an iterable."""
     try:
         items = list(value) if is_many(value) and not isinstance(value, (str, bytes)) else [value]
-        if any(isinstance(item, (str, bytes, bool, np.bool_)) for item in items):
-            raise TypeError
-        return [float(item) for item in items]
+        return [_to_number(item) for item in items]
     except (TypeError, ValueError, OverflowError):
         raise ArgumentError("%s is %r; expected a number or a list of numbers"
                             % (name, value)) from None
+
+
+def to_float(value: Any, name: str) -> float:
+    """Returns one number."""
+    if is_many(value) or isinstance(value, (str, bytes)):
+        raise ArgumentError("%s is %r; expected a number" % (name, value))
+    return to_floats(value, name)[0]
 
 
 def _to_text(option: Option, value: Any) -> str:
@@ -133,7 +157,7 @@ def _to_text(option: Option, value: Any) -> str:
         if option.kind == "int":
             return str(operator.index(value))
         if option.kind == "float" and not isinstance(value, (str, bytes)):
-            return repr(float(value))
+            return repr(_to_number(value))
     except (TypeError, ValueError, OverflowError):
         pass
     return str(value)

@@ -9,7 +9,8 @@ from typing import Any, Iterable, List, Optional, Sequence as Items, Union
 
 from . import _structs as s
 from ._arrays import count
-from ._config import (METHODS, PLAN_OPTIONS, Config, Option, make_plan, options, to_floats, to_int,
+from ._config import (METHODS, PLAN_OPTIONS, Config, Option, make_plan, options, to_bool, to_floats,
+                     to_int,
                       to_ints, to_list, to_seed)
 from ._errors import ArgumentError
 from ._interrupt import Interrupt, run_interruptibly
@@ -59,7 +60,8 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
     config = Config(dict(settings, k=k, method=method, seed=to_seed(seed)))
     plan = make_plan(dict(plan_settings, draws=draws), temperatures)
     if isinstance(model, Model):
-        if pretokenized or special or bpe_marker is not None:
+        if (to_bool(pretokenized, "pretokenized") or to_bool(special, "special") or
+                bpe_marker is not None):
             raise ArgumentError("pretokenized, bpe_marker and special cannot change an open "
                                 "Model; give them to Model()")
         return _draw_from(model, inputs, config, plan, ban, stop, streams)

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _structs as s
 from ._arrays import count, refuse_graph, to_doubles, to_values
-from ._config import method_info
+from ._config import method_info, to_float
 from ._errors import ArgumentError
 from ._library import call, names_of
 from .results import Draw, Sequence
@@ -51,7 +51,7 @@ def estimate(draw: Union[Draw, Mapping[str, Any]], f: Union[Callable[[Sequence],
 
     include/sbeam/estimate.h has the formulas; doc/estimating.md says how far to trust each."""
     if isinstance(draw, Draw):
-        estimator = estimator or _default_estimator(draw.method)
+        estimator = _default_estimator(draw.method) if estimator is None else estimator
         log_p = np.array([sequence.log_p for sequence in draw], dtype=np.float64)
         kappa = draw.kappa if kappa is None else kappa
         values = [f(sequence) for sequence in draw] if callable(f) else f
@@ -61,27 +61,28 @@ def estimate(draw: Union[Draw, Mapping[str, Any]], f: Union[Callable[[Sequence],
         if not isinstance(draw, Mapping) or "log_p" not in draw:
             raise ArgumentError("draw is of type %s; expected a Draw, or a mapping with \"log_p\""
                                 % type(draw).__name__)
-        estimator = estimator or "sbs-normalised"
+        estimator = "sbs-normalised" if estimator is None else estimator
         refuse_graph(draw["log_p"], "log_p")
         log_p = to_doubles(draw["log_p"], "log_p")
         kappa = draw.get("kappa") if kappa is None else kappa
         values = f
-    if estimator not in ESTIMATORS:
+    if not isinstance(estimator, str) or estimator not in ESTIMATORS:
         raise ArgumentError("estimator is %r; expected one of %s"
                             % (estimator, ", ".join(ESTIMATORS)))
     f_values = to_values(values, "f")
     if len(f_values) != len(log_p):
         raise ArgumentError("f has %s for %s" % (count(len(f_values), "value"),
                                                  count(len(log_p), "sequence")))
-    if estimator.startswith("sbs") and (kappa is None or math.isnan(kappa)):
+    threshold = math.nan
+    if estimator.startswith("sbs") and kappa is not None:
+        threshold = to_float(kappa, "kappa")
+    if estimator.startswith("sbs") and math.isnan(threshold):
         raise ArgumentError("the draw has no kappa, which %s needs: draw with kappa=True"
                             % estimator)
-    if not estimator.startswith("sbs"):
-        kappa = math.nan
     found = s.sb_estimate()
     pointer = ctypes.POINTER(ctypes.c_double)
     call("sb_estimate_compute", ESTIMATORS.index(estimator), f_values.ctypes.data_as(pointer),
-         log_p.ctypes.data_as(pointer), len(log_p), float(kappa), ctypes.byref(found))
+         log_p.ctypes.data_as(pointer), len(log_p), threshold, ctypes.byref(found))
     return Estimate(found.value, found.se, found.ess, found.mc_equivalent, found.weight_sum,
                     estimator)
 

@@ -6,7 +6,7 @@ import math
 from typing import Any, Iterable, List, NamedTuple, Optional, Sequence as Items, Tuple, Union
 
 from . import _structs as s
-from ._config import to_list
+from ._config import to_float, to_list
 from ._errors import ArgumentError
 from ._library import call, lib, names_of
 from ._text import Text, to_bytes
@@ -32,7 +32,7 @@ class Diversity(NamedTuple):
 
 
 def _index(names: Items[str], name: str, what: str) -> int:
-    if name not in names:
+    if not isinstance(name, str) or name not in names:
         raise ArgumentError("%s is %r; expected one of %s" % (what, name, ", ".join(names)))
     return names.index(name)
 
@@ -43,10 +43,8 @@ def _make_config(tokenizer: str, smoothing: str, smooth_value: Optional[float],
     lib.sb_bleu_config_default(ctypes.byref(config))
     config.tokenizer = _index(TOKENIZERS, tokenizer, "tokenizer")
     config.smoothing = _index(SMOOTHINGS, smoothing, "smoothing")
-    try:
-        config.smooth_value = math.nan if smooth_value is None else float(smooth_value)
-    except (TypeError, ValueError, OverflowError):
-        raise ArgumentError("smooth_value is %r; expected a number" % (smooth_value,)) from None
+    config.smooth_value = (math.nan if smooth_value is None
+                           else to_float(smooth_value, "smooth_value"))
     config.effective_order = bool(effective_order)
     call("sb_bleu_config_check", ctypes.byref(config))
     return config

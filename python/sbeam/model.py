@@ -11,7 +11,7 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence as Items
 import numpy as np
 
 from . import _structs as s
-from ._config import to_ints
+from ._config import to_bool, to_int, to_ints
 from ._errors import ArgumentError, FormatError, InputError, IOFailure, StateError
 from ._interrupt import long_call
 from ._library import (INSTALL_COMMAND, PACKAGE, SOURCE_TREE, call, find_command, is_packaged,
@@ -82,7 +82,12 @@ class Model:
         self._handle: Optional[int] = None
         self._n_uses = 0
         self._is_closed = True
-        name = os.fsencode(find_default_model() if path is None else path)
+        is_pretokenized = to_bool(pretokenized, "pretokenized")
+        is_special = to_bool(special, "special")
+        try:
+            name = os.fsencode(find_default_model() if path is None else path)
+        except UnicodeEncodeError:
+            raise ArgumentError("the path of the model, %r, is not text" % (path,)) from None
         if not name:
             raise ArgumentError("the path of the model is empty")
         handle = ctypes.c_void_p()
@@ -97,19 +102,18 @@ class Model:
             raise
         self._handle = handle.value
         self._is_closed = False
-        self._path, self._options = os.fsdecode(name), (
-            bool(pretokenized), bpe_marker, bool(special))
+        self._path, self._options = os.fsdecode(name), (is_pretokenized, bpe_marker, is_special)
         try:
             if bpe_marker is not None:
                 marker = to_c_string(bpe_marker, "bpe_marker")
                 if not marker:
                     raise ArgumentError("bpe_marker is empty; expected a mark such as '@@'")
                 call("sb_model_set_marker", handle, marker)
-            call("sb_model_set_pretokenized", handle, bool(pretokenized))
-            if special and pretokenized:
+            call("sb_model_set_pretokenized", handle, is_pretokenized)
+            if is_special and is_pretokenized:
                 raise ArgumentError("special does not go with pretokenized, which names every "
                                     "token, special ones included")
-            call("sb_model_set_special", handle, bool(special))
+            call("sb_model_set_special", handle, is_special)
         except BaseException:
             self.close()
             raise
@@ -249,11 +253,11 @@ class Model:
         ids = (self._check_tokens(self.encode(output)) if isinstance(output, (str, bytes))
                else self._check_tokens(output))
         info = self._info
-        if max_len is not None and len(ids) > max_len:
+        if max_len is not None and len(ids) > to_int(max_len, "max_len", 0, 2**31 - 1):
             raise InputError("the output has %d tokens; expected at most max_len, %d"
                              % (len(ids), max_len))
         scored = list(ids)
-        if eos and info.eos is not None and len(ids) not in (max_len, info.max_len):
+        if to_bool(eos, "eos") and info.eos is not None and len(ids) not in (max_len, info.max_len):
             scored.append(info.eos)
         n = len(scored)
         log_p = (ctypes.c_double * max(n, 1))()

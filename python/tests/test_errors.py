@@ -218,9 +218,62 @@ class Numbers(unittest.TestCase):
                 (lambda: sbeam.sentence_bleu("a", "a", smooth_value=10**400), "expected a number"),
                 (lambda: sbeam.estimate({"kappa": 0.0}, [1.0]), "log_p"),
                 (lambda: sbeam.estimate(None, [1.0]), "expected a Draw"),
+                (lambda: sbeam.gumbel_topk([1.0, masked[0]], 1), "masked array"),
                 (lambda: sbeam.gumbel_topk(masked, 1), "masked array")):
             with self.subTest(text=text), self.assertRaisesRegex(sbeam.ArgumentError, text):
                 call()
+
+
+class Arrays(unittest.TestCase):
+    """Arrays as values of arguments that are names, numbers or truth values."""
+
+    def test_names(self):
+        def step(states, tokens):
+            return np.zeros((1, 3)), states
+
+        array = np.zeros(2)
+        [draw] = sbeam.draw(WEATHER, seed=1)
+        for call, text in (
+                (lambda: sbeam.sentence_bleu("a", "a", tokenizer=array), "tokenizer is array"),
+                (lambda: sbeam.corpus_bleu("a", "a", smoothing=array), "smoothing is array"),
+                (lambda: sbeam.ngram_diversity(["a"], tokenizer=array), "tokenizer is array"),
+                (lambda: sbeam.estimate(draw, len, array), "estimator is array"),
+                (lambda: sbeam.estimate(draw, len, ""), "estimator is ''"),
+                (lambda: sbeam.sample_without_replacement(step, None, method=array), "method")):
+            with self.subTest(text=text), self.assertRaisesRegex(sbeam.ArgumentError, text):
+                call()
+
+    def test_truth_values(self):
+        array = np.zeros(2)
+        with sbeam.Model(WEATHER) as model:
+            for call, text in (
+                    (lambda: sbeam.draw(WEATHER, pretokenized=array), "pretokenized is array"),
+                    (lambda: sbeam.draw(model, pretokenized=array), "pretokenized is array"),
+                    (lambda: model.score("", "sun", eos=array), "eos is array")):
+                with self.subTest(text=text), self.assertRaisesRegex(sbeam.ArgumentError, text):
+                    call()
+
+    def test_numbers(self):
+        masked = np.ma.masked_array([1.0], mask=[True])
+        with sbeam.Model(WEATHER) as model:
+            for call, text in (
+                    (lambda: model.score("", "sun", max_len="x"), "max_len is 'x'"),
+                    (lambda: model.score("", "sun", max_len=1.5), "max_len is 1.5"),
+                    (lambda: sbeam.estimate({"log_p": [-1.0], "kappa": "x"}, [1.0]),
+                     "kappa is 'x'; expected a number"),
+                    (lambda: sbeam.estimate({"log_p": [-1.0], "kappa": [1.0]}, [1.0]),
+                     "kappa is .*; expected a number"),
+                    (lambda: sbeam.draw(model, temperature=masked), "temperature is"),
+                    (lambda: sbeam.draw(model, temperature=np.complex64(1)), "temperature is"),
+                    (lambda: sbeam.draw(model, top_p=np.complex64(1)), "top-p is"),
+                    (lambda: sbeam.sentence_bleu("a", "a", smooth_value=masked),
+                     "smooth_value is")):
+                with self.subTest(text=text), self.assertRaisesRegex(sbeam.ArgumentError, text):
+                    call()
+
+    def test_paths_that_are_not_text(self):
+        with self.assertRaisesRegex(sbeam.ArgumentError, "is not text"):
+            sbeam.Model("\ud800")
 
 
 class Memory(unittest.TestCase):

@@ -58,6 +58,7 @@ class Check:
     def __init__(self, stream=None):
         self.stream = stream or sys.stdout
         self.totals = [0, 0, 0]
+        self.outcomes = []
         self.started = time.monotonic()
         self.processes = set()
         self.stopped = False
@@ -117,6 +118,7 @@ class Check:
 
     def add(self, outcome):
         self.totals = [a + b for a, b in zip(self.totals, outcome.counts)]
+        self.outcomes.append(outcome)
         self.say(*lines_of(outcome))
 
     def say(self, *lines):

@@ -11,6 +11,8 @@ from probe import why_not
 
 SHARE = "0.1"  # of the draws under sanitizers, except with --full
 FUZZ_RUNS = 30000  # the seeds and a fixed number of runs, the same each time
+FUZZ_FOLDER = "build-fuzz"
+FUZZ_NEEDS = {"gguf": "llama.cpp", "pieces": "SentencePiece"}  # harnesses that are built only with these
 ASAN = {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
         "ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1"}
 ASAN_WITHOUT_LEAKS = {**ASAN, "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1"}
@@ -133,7 +135,8 @@ def python_sanitized(env):
     """Python tests with the sanitized library, for the memory that the package and the library share. Leaks are not
     reported, because an interpreter never frees everything; PyTorch is left out, because it is not our code."""
     asan = subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, check=False).stdout
-    return python_tests("ASan: python", "build-asan", "test_decoder", "test_errors", "test_numbers", "test_swor",
+    return python_tests("ASan: python", "build-asan", "test_decoder", "test_errors", "test_numbers",
+                        "test_random_arguments", "test_swor",
                         env={**env, "ASAN_OPTIONS": ASAN_WITHOUT_LEAKS["ASAN_OPTIONS"],
                              "LD_PRELOAD": asan.decode().strip(), "SBEAM_TEST_WITHOUT": "torch,pandas",
                              "SBEAM_LIBRARY": str(Path("build-asan/libsbeam.so").resolve())})
@@ -153,25 +156,43 @@ def run_thread_sanitizer(check, share):
 # --- fuzzers ---
 
 
+def find_sanitizer():
+    """Returns variables with which the address sanitizer starts here, without leaks if it must be, or None."""
+    for env in ASAN, ASAN_WITHOUT_LEAKS:
+        if not why_not("-fsanitize=address,undefined", env=env):
+            return env
+    return None
+
+
+def build_fuzzers():
+    return build("fuzzers: build", FUZZ_FOLDER, "-Dfuzz=true", "-Dtests=disabled", "-Dwerror=true",
+                 "-Dbuildtype=debugoptimized", "-Db_lundef=false", "-Db_sanitize=address,undefined",
+                 "-Dc_args=-fsanitize=fuzzer-no-link -fno-sanitize-recover=all", env={"CC": "clang", "CXX": "clang++"})
+
+
 def run_fuzzers(check, env):
     why = why_not("-fsanitize=address", env={"ASAN_OPTIONS": ""})
     if why:
         check.skip("fuzzers", "the address sanitizer cannot start here: " + why)
         return
-    if not check.run(build("fuzzers: build", "build-fuzz", "-Dfuzz=true", "-Dtests=disabled", "-Dwerror=true",
-                           "-Dbuildtype=debugoptimized", "-Db_lundef=false", "-Db_sanitize=address,undefined",
-                           "-Dc_args=-fsanitize=fuzzer-no-link -fno-sanitize-recover=all",
-                           env={"CC": "clang", "CXX": "clang++"})):
+    if not check.run(build_fuzzers()):
         return
     names = sorted(path.stem[len("fuzz_"):] for path in Path("tests/fuzz").glob("fuzz_*.c"))
-    check.run(*(fuzzer(name, env) for name in names))
+    absent = [name for name in names if name in FUZZ_NEEDS and not fuzz_program(name).exists()]
+    for name in absent:
+        check.skip("fuzz " + name, "skipped: fuzz %s: this build is without %s" % (name, FUZZ_NEEDS[name]))
+    check.run(*(fuzzer(name, env) for name in names if name not in absent))
+
+
+def fuzz_program(name):
+    return Path(FUZZ_FOLDER) / "tests/fuzz" / ("fuzz_" + name)
 
 
 def fuzzer(name, env):
     """Runs a harness on its seeds. Inputs that it finds are kept in a folder that is empty at first."""
-    found = Path("build-fuzz/found") / name
+    found = Path(FUZZ_FOLDER) / "found" / name
     script = 'rm -rf "$1" && mkdir -p "$1" && shift && exec "$@"'
-    return Part("fuzz " + name, ["sh", "-c", script, "sh", found, "build-fuzz/tests/fuzz/fuzz_" + name,
-                                 "-runs=%d" % FUZZ_RUNS, "-seed=1", "-max_len=4096", "-print_final_stats=1",
-                                 "-artifact_prefix=build-fuzz/found/", found, "tests/fuzz/corpus/" + name],
-                "build-fuzz/check-%s.log" % name, env=env)
+    return Part("fuzz " + name, ["sh", "-c", script, "sh", found, fuzz_program(name), "-runs=%d" % FUZZ_RUNS, "-seed=1",
+                                 "-max_len=4096", "-print_final_stats=1", "-artifact_prefix=%s/" % found.parent, found,
+                                 "tests/fuzz/corpus/" + name],
+                "%s/check-%s.log" % (FUZZ_FOLDER, name), env=env)

@@ -1,6 +1,7 @@
 """Tests which parts a tier has, without running them."""
 import os
 import unittest
+from pathlib import Path
 from unittest import mock
 
 import plan
@@ -71,6 +72,23 @@ class Sanitizers(unittest.TestCase):
         self.assertEqual(parts_of("full").parts["TSan: command"].command[0], "setarch")
         recorder = parts_of("full", lambda flags, wrapper=(), env=None: "not allowed" if wrapper else None)
         self.assertEqual(recorder.parts["TSan: command"].command[0], "tests/cli/run")
+
+
+class Fuzzers(unittest.TestCase):
+    def test_every_harness_of_the_folder_runs(self):
+        names = {path.stem[len("fuzz_"):] for path in Path("tests/fuzz").glob("fuzz_*.c")}
+        with mock.patch.object(plan, "fuzz_program", lambda name: Path(__file__)):
+            recorder = parts_of("plain")
+        self.assertEqual({name[len("fuzz "):] for name in recorder.parts if name.startswith("fuzz ")}, names)
+        self.assertEqual(recorder.skips, [])
+        for name in names:
+            self.assertTrue(any(Path("tests/fuzz/corpus", name).iterdir()), name)  # it has seeds
+
+    def test_only_harnesses_that_need_a_library_may_be_absent(self):
+        with mock.patch.object(plan, "fuzz_program", lambda name: Path("nowhere") / name):
+            recorder = parts_of("plain")
+        self.assertEqual(recorder.skips, ["fuzz gguf", "fuzz pieces"])
+        self.assertIn("fuzz shuf", recorder.parts)
 
 
 if __name__ == "__main__":
