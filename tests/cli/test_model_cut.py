@@ -10,11 +10,13 @@ import time
 from harness import TIMEOUT, Result, to_text
 
 
-def wait_until_read(stream):
-    """Waits until the command has read all that was written to the pipe. It opens its model before that."""
+def wait_until_read(process):
+    """Waits until the command has read all that was written to its pipe, or has ended. It opens its model before it
+    reads."""
     deadline = time.monotonic() + TIMEOUT
-    while struct.unpack("i", fcntl.ioctl(stream, termios.FIONREAD, b"\0" * 4))[0] > 0:
+    while process.poll() is None and struct.unpack("i", fcntl.ioctl(process.stdin, termios.FIONREAD, b"\0" * 4))[0] > 0:
         if time.monotonic() > deadline:
+            process.kill()
             raise TimeoutError("the command does not read its input")
         time.sleep(0.01)
 
@@ -26,7 +28,7 @@ def draw_changed(t, model, change, first, second, *options):
                           cwd=t.folder, env=t.environment) as process:
         process.stdin.write(first.encode() + b"\n")
         process.stdin.flush()
-        wait_until_read(process.stdin)
+        wait_until_read(process)
         change()
         out, err = process.communicate(second.encode() + b"\n", timeout=TIMEOUT)
         return Result(t, process.returncode, to_text(out), to_text(err))
