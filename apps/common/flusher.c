@@ -99,16 +99,21 @@ void flusher_close(flusher *late)
     free_flusher(late);
 }
 
-/* Moves the content of `out` and writes if `size` bytes or more are there. */
+/* Takes the content of `out`, and writes if `size` bytes or more are there. What is written at once
+ * is not copied. */
 static bool add(flusher *late, output *out, size_t size)
 {
     pthread_mutex_lock(&late->lock);
-    output_bytes(&late->waiting, out->data, out->size);
-    out->size = 0;
-    if (late->waiting.size >= size)
+    if (late->waiting.size + out->size >= size) {
+        output present = {.data = out->data, .size = out->size};
         write_all(late);
-    else if (!late->is_counting)
-        pthread_cond_signal(&late->changed);
+        late->has_failed = late->has_failed || !output_flush(&present);
+    } else {
+        output_bytes(&late->waiting, out->data, out->size);
+        if (!late->is_counting)
+            pthread_cond_signal(&late->changed);
+    }
+    out->size = 0;
     const bool is_fine = !late->has_failed;
     pthread_mutex_unlock(&late->lock);
     return is_fine;
