@@ -47,9 +47,9 @@ static void test_widths(void **state)
     (void)state;
     assert_int_equal(utf_width('a'), 1);
     assert_int_equal(utf_width(0x301), 0);  /* combining acute accent */
-    assert_int_equal(utf_width(0x200b), 0); /* zero width space */
+    assert_int_equal(utf_width(0x200d), 0); /* zero width joiner */
     assert_int_equal(utf_width(0x65e5), 2);
-    assert_int_equal(utf_text_width("e\xcc\x81\xe6\x97\xa5\n\x01\xff", 9), 1 + 2 + 2 + 4 + 1);
+    assert_int_equal(utf_text_width("e\xcc\x81\xe6\x97\xa5\n\x01\xff", 9), 1 + 2 + 2 + 4 + 4);
     assert_int_equal(utf_cut("a\xc3\xa9z", 2), 1); /* not inside a character */
     assert_int_equal(utf_cut("a\xc3\xa9z", 3), 3);
     assert_int_equal(utf_cut("\xf0\x9f\x98\x80", 3), 0);
@@ -79,12 +79,7 @@ static void test_cutting(void **state)
     check_cut("a\x1b\x7f", 20, true, "a\\x1b\\x7f");
     check_cut("a\xff"
               "b",
-              20, true,
-              "a\xef\xbf\xbd"
-              "b");
-    check_cut("a\xff"
-              "b",
-              20, false, "a?b");
+              20, true, "a\\xffb");
     check_cut("\xe6\x97\xa5\xe6\x9c\xac", 3, true, "\xe6\x97\xa5\xe2\x80\xa6"); /* 2 columns each */
 }
 

@@ -60,7 +60,7 @@ def test_usage(t):
 
 def test_draws_without_sequences(t):
     [record] = [json.loads(line) for line in t.draw("-m", t.fig1, "-k", "3", "--seed", "1").splitlines()]
-    empty = json.dumps({**record, "sequences": [], "method": "reject", "complete": False, "kappa": None})
+    empty = json.dumps({**record, "sequences": [], "method": "beam", "kappa": None})
     t.run("estimate", "--f", "length", stdin=empty).exits(1, "estimate: a draw without sequences").says(
         "standard input:1: .*no sequences", "estimate: which draw")
     t.run("eval", stdin=empty).exits(1, "eval: a draw without sequences").says(
