@@ -59,10 +59,10 @@ class Coprocess:
         return self.end()
 
 
-def wait_for_file(path, text, seconds=DEADLINE):
-    """Returns whether the file holds the text in time."""
+def wait_for_file(path, text, process, seconds=DEADLINE):
+    """Returns whether the file holds the text in time, while the process runs."""
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    while time.monotonic() < end and process.is_running():
         if to_bytes(text) in path.read_bytes():
             return True
         time.sleep(0.02)

@@ -132,7 +132,7 @@ def test_killed(t):
         path = t.folder / ("killed-" + words[0])
         with open(path, "wb") as file, Coprocess(t, *words, "-m", t.arpa, stdout=file) as process:
             process.send(line)
-            t.check(wait_for_file(path, '"stream":0,') and process.is_running(),
+            t.check(wait_for_file(path, '"stream":0,', process),
                     "%s: the record is in the file while the command waits for lines" % words[0])
             process.process.send_signal(signal.SIGKILL)
             process.end()
@@ -147,7 +147,7 @@ def test_killed_in_a_long_draw(t):
              "jsonl", "--batch", "1", "a", "b")
     path = t.folder / "killed"
     with open(path, "wb") as file, Coprocess(t, *given, stdin=None, stdout=file) as process:
-        t.check(wait_for_file(path, '"stream":0,') and process.is_running(),
+        t.check(wait_for_file(path, '"stream":0,', process),
                 "draw: a record is in the file while the next is computed")
         process.process.send_signal(signal.SIGKILL)
         process.end()

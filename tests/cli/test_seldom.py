@@ -118,7 +118,7 @@ def test_terminals(t):
     r.check(r.code == 0 and "\x1b" not in r.out, "terminal: NO_COLOR")
     # Progress appears after a second, so an input comes late: by a pipe with a name, or on standard input.
     t.write("b.txt", "b")
-    t.write("files.sh", """mkfifo late && (sleep 1.5; echo a) >late &
+    t.write("files.sh", """mkfifo late && (sleep 1.5; echo a) 1<>late &
 while [ ! -p late ]; do :; done
 exec "$1" draw -m "$2" --file late --file b.txt --seed 1 -f jsonl >/dev/null""")
     t.write("lines.sh", '(echo a; sleep 1.5; echo b) | "$1" draw -m "$2" --seed 1 -f jsonl - >/dev/null')
