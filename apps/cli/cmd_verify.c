@@ -140,7 +140,8 @@ static int compare_chosen(const void *x, const void *y)
 static int repeat_chosen(verify_work *work)
 {
     int code = EXIT_FINE;
-    qsort(work->sample, work->n_chosen, sizeof *work->sample, compare_chosen);
+    if (work->n_chosen > 1)
+        qsort(work->sample, work->n_chosen, sizeof *work->sample, compare_chosen);
     for (size_t i = 0; code == EXIT_FINE && i < work->n_chosen; i++) {
         const chosen *const c = &work->sample[i];
         code = repeat(work, c->line, c->size, name_of(work, c->file), c->number);

@@ -165,6 +165,8 @@ static void move_windows(const fconv_layer *layer, windows *w, int32_t n_rows, c
                          const int32_t *to)
 {
     const size_t row = layer->kernel * layer->in, kept = kept_width(layer);
+    if (kept == 0) /* a kernel of 1 looks at no earlier position */
+        return;
     for (int32_t i = 0; i < n_rows; i++) {
         float *const window = w->rows + (size_t)i * row;
         if (from[i] < 0)
