@@ -46,7 +46,7 @@ typedef struct finder {
 typedef struct draws_work {
     const eval_options *options;
     line_reader reader;
-    sb_record_set *records; /* those read so far */
+    sb_record_set *records; /* the records read so far */
     finder settings;        /* of numbered_setting */
     finder cells;           /* of eval_cell */
     finder cache;           /* of prepared, at most CACHE_SIZE */
