@@ -29,8 +29,8 @@ typedef struct sb_model_info {
     sb_row_type row_type; /* the type of the rows that step writes */
     bool needs_input;     /* true: the model needs a source or a prompt; sb_draw refuses NULL */
     int32_t max_rows;     /* maximum number of rows of a step and of states, or 0: no limit. If
-                           * possible, drawing leaves one state unused for each input, so that a model
-                           * can keep the prompt there */
+                           * possible, drawing leaves one state unused for each input, so that a
+                           * model can keep the prompt there */
     int32_t max_len;      /* maximum number of steps of a sequence, EOS included, or 0: no limit.
                            * Drawing uses the smaller of this and the max_len of the settings */
     bool has_threads; /* true: the model spreads a step over threads itself. Drawing then has one

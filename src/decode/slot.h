@@ -8,9 +8,9 @@
  *
  * The rows of a level may come in several chunks, so that not all of them are in memory at once. A
  * chunk is a run of entries of the beam with their rows. After each chunk slot->next holds the best
- * of what the chunks so far have offered, so the children that it keeps must be made into entries
- * before their rows go. Entries of earlier chunks compete as candidates with those of the next one.
- * Paths and the list of rows to ask for are made when the last chunk is done. */
+ * children of all chunks so far. They are made into entries before their rows are freed. Entries of
+ * earlier chunks compete as candidates with the children of the next chunk. Paths and the list of
+ * rows to ask for are made after the last chunk. */
 #ifndef DECODE_SLOT_H
 #define DECODE_SLOT_H
 
