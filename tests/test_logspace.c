@@ -109,7 +109,7 @@ static void weights(void **state)
     assert_true(fabs(logspace_weight(-10 - 1e-12, 0) - logspace_weight(-10 + 1e-12, 0)) < 1e-15);
 }
 
-/* What is too small for a double is still not zero. */
+/* A probability that is too small for a double is still not zero. */
 static void smallest(void **state)
 {
     (void)state;

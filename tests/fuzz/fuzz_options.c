@@ -5,8 +5,8 @@
  * gives another option, which random letters hardly ever do.
  *
  * No work is done. The linker replaces the functions with which the commands begin their work
- * (--wrap in meson.build), so no file is opened and nothing is measured. Whatever the words, there
- * is a page of help or a message, not both. */
+ * (--wrap in meson.build), so no file is opened and nothing is measured. For any words there is a
+ * page of help or a message, not both. */
 #include <string.h>
 
 #include "common/cli.h"
