@@ -106,7 +106,7 @@ static sb_status compare_draws(const sb_record *a, const sb_record *b, sb_error 
 {
     if (a->exhausted != b->exhausted || a->complete != b->complete)
         return sb_error_set(err, SB_ERR_INPUT,
-                            "\"exhausted\" or \"complete\" is not that of the repeated draw");
+                            "\"exhausted\" or \"complete\" differs from the repeated draw");
     if (!is_same(a->kappa, b->kappa))
         return fail_number("", "kappa", a->kappa, b->kappa, err);
     if (!is_same(a->log_p_draw, b->log_p_draw))
@@ -126,11 +126,13 @@ static sb_status compare_exactly(const comparison *c, sb_error *err)
 {
     const sb_record *const given = c->given, *const again = c->again;
     if (given->n_sequences != again->n_sequences)
-        return sb_error_set(err, SB_ERR_INPUT, "there are %zu sequences, but the draw has %zu",
+        return sb_error_set(err, SB_ERR_INPUT,
+                            "there are %zu sequences, but the repeated draw has %zu",
                             given->n_sequences, again->n_sequences);
     for (size_t i = 0; i < given->n_sequences; i++) {
         if (c->found[i] != &again->sequences[i])
-            return sb_error_set(err, SB_ERR_INPUT, "sequence %zu: the tokens are not those drawn",
+            return sb_error_set(err, SB_ERR_INPUT,
+                                "sequence %zu: the tokens are not those of the repeated draw",
                                 i + 1);
         const sb_record_sequence *const a = &given->sequences[i], *const b = c->found[i];
         char where[40];

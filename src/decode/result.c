@@ -121,7 +121,7 @@ static sb_status check_range(const sb_decoder *decoder, const struct slot *slot,
             return status_fail(
                 err, SB_ERR_LIMIT,
                 "sequence %zu has the log-probability %.10g after %d steps at temperature %g; "
-                "expected at least -1e9, because a larger number has no room for the noise that "
+                "expected at least -1e9, because a lower number has no room for the noise that "
                 "decides the order; raise the temperature, draw fewer sequences, give impossible "
                 "tokens the score -inf, or use method beam, which needs no noise",
                 i + 1, entry->phi, entry->depth, slot->temperature);

@@ -359,7 +359,7 @@ static sb_status start_row(session *s, int32_t i, int32_t input, float *row, sb_
     } else {
         if (s->n_unused < s->spec.max_states)
             return status_fail(err, SB_ERR_STATE,
-                               "an input begins again beside %d of its states; with this number of "
+                               "an input begins again while it has %d states; with this number of "
                                "states there is no sequence left for its prompt",
                                (int)(s->spec.max_states - s->n_unused));
         clear_states(s, NONE); /* so that sequence 0 is the next one */
