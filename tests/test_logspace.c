@@ -160,7 +160,7 @@ static void plackett_luce(void **state)
     assert_true(isfinite(sb_plackett_luce_log_p(tiny, 3, false)));
 }
 
-/* The flat list has the ordered law too, whatever the scale of its weights: at a log-weight of
+/* The flat list has the ordered law, too, for weights of any scale: here the log-weights are near
  * -shift. The law is that of the rounded log-weights. */
 static void check_flat_list(double shift)
 {

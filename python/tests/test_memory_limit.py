@@ -1,5 +1,5 @@
-"""Tests that importing the package with too little memory ends: with an exception, or with a message
-of NumPy."""
+"""Tests that importing the package with too little memory ends: with an exception, or with a
+message of NumPy."""
 import resource
 import subprocess
 import sys

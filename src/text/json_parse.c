@@ -19,7 +19,7 @@
 
 enum { FIRST_VALUES = 64, MOST_VALUES = 1 << 16 };
 
-/* Memory for values, which stay where they are. */
+/* Memory for values, which never move. */
 typedef struct block {
     struct block *next;
     json_value values[];

@@ -18,7 +18,7 @@ enum { MOST_WORDS = 60 };
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int sbeam_main(int argc, char **argv);
 
-/* --- where the work would begin --- */
+/* --- the functions that would begin the work --- */
 
 int __wrap_options_open_model(const options *parsed, sb_model **model);
 sb_status __wrap_line_reader_open(void *reader, const char *path, sb_error *err);
