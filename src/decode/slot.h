@@ -160,7 +160,7 @@ static inline bool slot_is_last_chunk(const struct slot *slot)
 }
 
 /* Moves the entries of earlier chunks from slot->next to decoder->earlier, for a method that
- * chooses among them and the candidates of this chunk. slot->next is empty then. */
+ * chooses among them and the candidates of this chunk. Afterwards slot->next is empty. */
 static inline void slot_set_aside(sb_decoder *decoder, struct slot *slot)
 {
     beam_swap(&slot->next, &decoder->earlier);
@@ -183,8 +183,9 @@ sb_status slot_push_child(sb_decoder *decoder, struct slot *slot, int32_t parent
 sb_status slot_keep(struct slot *slot, int32_t i);
 /* Appends any candidate to slot->next, with its score. */
 sb_status slot_push(sb_decoder *decoder, struct slot *slot, const struct candidate *candidate);
-/* Makes the paths of the new entries of slot->next and the list of the rows to ask for, when the
- * level has been expanded. Neighbours that are the same node share one row and one path. */
+/* Makes the paths of the new entries of slot->next and the list of the rows to ask for. Call it
+ * when the whole level has been expanded. Neighbours that are the same node share one row and one
+ * path. */
 sb_status slot_complete(struct slot *slot);
 /* Returns how the child `token` of an entry ends. If memory is short, *status is SB_ERR_MEMORY;
  * otherwise *status is unchanged. */
