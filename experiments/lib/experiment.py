@@ -150,8 +150,8 @@ class Experiment:
         self.plot()
 
     def plot(self):
-        """Plots into a separate folder, and moves the figures only if all of them are whole, because gnuplot does not say
-        that a disk is full."""
+        """Plots into a separate folder, and moves the figures only if all of them are whole, because gnuplot does not
+        say that a disk is full."""
         folder = self.results / '.figures.part'
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
