@@ -19,7 +19,8 @@ static sb_status session_open(const void *self, const sb_session_spec *spec, voi
     return *session != NULL ? SB_OK : SB_ERR_MEMORY;
 }
 
-/* Row i continues state from[i], as it was before, with token[i] and becomes state to[i]. */
+/* Row i continues state from[i] with token[i] and becomes state to[i]. The states in `from` are
+ * those before the call. */
 static sb_status step(void *session, int32_t n_rows, const int32_t *from, const int32_t *to,
                       const int32_t *token, const int32_t *input, void *rows, sb_error *err)
 {

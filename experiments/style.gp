@@ -1,5 +1,5 @@
-# Sets the look of all figures; every plot.gp loads it: load "../style.gp". The caller sets dir, the folder of
-# the CSV files, and may set `to`, the folder for SVG files; a plot sets its terminal by
+# Sets the look of all figures; every plot.gp loads it: load "../style.gp". The caller sets `dir`, the folder of
+# the CSV files, and may set `to`, the folder for the SVG files (default: dir). A plot sets its terminal by
 # eval figure("name", width, height).
 #
 # Colours are Okabe and Ito's, which colour-blind readers can tell apart; dashes and point types

@@ -11,7 +11,7 @@ cache=${SBEAM_CACHE:-${XDG_CACHE_HOME:-$cache}/sbeam}
 
 torch_version=2.13.0
 torch_venv=$cache/torch-$torch_version
-torch_index=https://download.pytorch.org/whl/cpu # has wheels that PyPI lacks: for the processor only
+torch_index=https://download.pytorch.org/whl/cpu # has the wheels for the processor only, which PyPI lacks
 
 # --- llama.cpp: libraries and headers ---
 

@@ -2,7 +2,8 @@
 
     fetch.py INDEX PROJECT FILE SHA256 FOLDER      for example https://pypi.org/simple numpy numpy-2.4.6.tar.gz ...
 
-`pip download` would not do: for a source distribution it also installs what building it needs, unchecked, and runs it.
+`pip download` cannot be used: for a source distribution it also installs and runs what is needed to build it, without
+a check.
 """
 import hashlib
 import html
@@ -17,7 +18,7 @@ CHUNK = 1 << 20
 
 
 class FetchFailed(Exception):
-    """The file could not be downloaded, or is another one; the message says why."""
+    """The file could not be downloaded, or its checksum is wrong. The message says why."""
 
 
 def find_link(page, address, file):

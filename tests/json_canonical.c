@@ -1,6 +1,6 @@
-/* Reads texts and writes what the JSON reader makes of them, for tests/json_reference.py. A text is
- * its size in decimal, a line end, and its bytes. For each text a line is written: the value in
- * canonical form (json_text.h), or "refused: " and the message. */
+/* Reads JSON texts and writes the values that the JSON reader finds, for tests/json_reference.py. A
+ * text is its size in decimal, a line end, and its bytes. For each text a line is written: the
+ * value in canonical form (json_text.h), or "refused: " and the message. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -2,9 +2,9 @@
 """Compares the JSON reader with Python's json module: json_reference.py JSON_CANONICAL [N_TEXTS]
 
 Texts are written from random values in random ways, and then damaged in most cases. Both readers must accept the same
-texts and find the same values, to the last bit of each number. Python's is made strict: what it accepts beyond RFC 8259
-and what sbeam documents as refused (src/text/json.h) raises an error here. The seed is fixed. Exits 1 at a
-difference, and if fewer texts than expected were accepted or refused."""
+texts and find the same values, to the last bit of each number. Python's reader is made strict: texts
+that RFC 8259 does not allow, or that sbeam documents as refused (src/text/json.h), raise an error here. The seed is
+fixed. Exits with 1 if the readers differ, or if fewer texts than expected were accepted or refused."""
 import json
 import random
 import struct

@@ -52,7 +52,7 @@ static void write_scalar(FILE *to, const json_value *value, bool canonical)
     }
 }
 
-/* A part to change on the way to it; path NULL: nothing below changes. */
+/* The part to change, seen from the current value. If path is NULL, nothing below changes. */
 typedef struct change {
     const char *path, *part;
 } change;

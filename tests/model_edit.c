@@ -31,7 +31,7 @@ static uint8_t *read_whole_file(const char *path, size_t *size)
 /* A tensor of the file with its changes. */
 typedef struct edited_tensor {
     char name[80], type[8], shape[80]; /* the shape as JSON */
-    size_t begin, end;                 /* where its elements are in the data of the file */
+    size_t begin, end;                 /* offsets of its elements in the data of the file */
     char *text;                        /* its bytes if they were replaced, or NULL */
     bool has_first;
     uint32_t first; /* the bits of its first element if has_first */

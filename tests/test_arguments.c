@@ -1,5 +1,5 @@
-/* What public functions refuse before any work: missing pointers, numbers out of range, files that
- * cannot be read. Each refusal has a status and a message. */
+/* Tests what public functions refuse before they do any work: missing pointers, numbers out of
+ * range, files that cannot be read. Each refusal has a status and a message. */
 #include <unistd.h>
 
 #include "model_check.h"
@@ -88,7 +88,7 @@ static void files_that_cannot_be_read(void **state)
     expect(lines_open(&reader, "/tmp", &err), SB_ERR_IO, &err, "/tmp: expected a file");
     assert_null(reader);
     if (access("/proc/self/mem", R_OK) != 0)
-        skip(); /* reading its first page fails, and it is on Linux */
+        skip(); /* only Linux has this file, whose first page cannot be read */
     assert_int_equal(lines_open(&reader, "/proc/self/mem", &err), SB_OK);
     expect(lines_next(reader, &line, &size, &err), SB_ERR_IO, &err, "/proc/self/mem:1: Input/");
     lines_close(reader);

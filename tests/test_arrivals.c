@@ -1,11 +1,11 @@
-/* Tests drawing from inputs that arrive over time: results are handed over and flushed before the
- * next input is there, while a thread waits; the work ends while it waits; and which inputs are
- * computed together does not depend on the time if the plan says so.
+/* Tests drawing from inputs that arrive over time: results are handed over and flushed while a
+ * thread waits for the next input; the work can end while a thread waits; and with one_input the
+ * time of arrival does not decide which inputs are computed together.
  *
  * A thread feeds the inputs and looks at what has been flushed. The library calls the functions of
- * the pipe from several threads, so they only take notes, and the test itself asserts. If something
- * is not there after a minute, the feeder ends the inputs, so that a broken library fails the
- * test instead of blocking it. */
+ * the pipe from several threads, so they only take notes, and the test itself asserts. If an
+ * expected result is missing after a minute, the feeder ends the inputs, so that a broken library
+ * fails the test instead of blocking it. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -37,7 +37,7 @@ struct arrivals {
     int n_arrived, n_given, n_results, n_flushed, n_done;
     bool has_ended;  /* no more inputs will arrive */
     bool is_waiting; /* `ready` waits */
-    bool is_patient; /* `ready` waits until it has an answer, whatever its limit */
+    bool is_patient; /* `ready` ignores its limit and waits until it has an answer */
     bool is_late;    /* the feeder gave up */
     bool was_early;  /* the source was asked although it had to wait, or it or `ready` was called
                       * while `ready` waited */
@@ -313,8 +313,8 @@ static void the_work_ends_although_inputs_may_come(void **state)
 
 /* --- a model that looks at its pipe --- */
 
-/* Its rows are even. Before its first step it waits until another thread waits in `ready`, if it is
- * told to; and it counts the steps that hold several inputs. */
+/* All tokens of its rows are equally likely. If it is told to, it waits before its first step until
+ * another thread waits in `ready`. It counts the steps that have several inputs. */
 struct watcher {
     struct arrivals *arrivals;
     bool waits;
@@ -416,7 +416,8 @@ static void *feed_all(void *user)
     return NULL;
 }
 
-/* With one_input no step holds two inputs, although all of them are there; without it some do. */
+/* With one_input no step has two inputs, although all inputs are there. Without it some steps
+ * have. */
 static void inputs_are_not_mixed(void **state)
 {
     (void)state;

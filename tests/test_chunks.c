@@ -1,8 +1,8 @@
 /* The rows of a level may come in several chunks, so that memory is bounded. A draw must not depend
- * on it: every method is run with chunks of 1, 2, 3 and 7 rows, with all kinds of models, and
- * compared with the draw that gets each level at once. Sequences, G, kappa and probabilities are
- * equal to the bit; only the mass that was left out, and so log_p_draw, is added up in another
- * order. */
+ * on the chunks. So every method is run with chunks of 1, 2, 3 and 7 rows, with all kinds of
+ * models, and compared with the draw that gets each level at once. Sequences, G, kappa and
+ * probabilities are equal to the bit. Only the pruned mass, and with it log_p_draw, is added up in
+ * another order. */
 #include "decode/draw_pool.h"
 #include "decode/loop.h"
 #include "draw_check.h"
@@ -13,7 +13,7 @@
 static const int32_t chunks[] = {1, 2, 3, 7};
 enum { N_CHUNKS = sizeof chunks / sizeof *chunks, MOST_RESULTS = 16 };
 
-/* What is drawn: these settings, from these inputs. */
+/* The settings and the inputs of a draw. */
 struct task {
     const sb_model *model;
     sb_config config;

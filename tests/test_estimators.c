@@ -210,8 +210,8 @@ static void test_reference(void **state)
 }
 
 /* Adding a constant to every log p and to kappa changes no ratio of weights, however small they
- * become. Powers of two, so that the differences are exact. 2^29.9 is the most that a draw may
- * have. The tolerance is 16 times the distance of doubles of that size. */
+ * become. They are powers of two, so that the differences are exact. A draw may have up to about
+ * 2^29.9. The tolerance is 16 times the distance of doubles of that size. */
 static void test_tiny_probabilities(void **state)
 {
     (void)state;
@@ -240,7 +240,7 @@ static void test_tiny_probabilities(void **state)
     assert_true(compute(SB_ESTIMATOR_SBS_NORMALISED, f, with_zero, 2, -INFINITY).value == 1.5);
 }
 
-/* A threshold far below every log p leaves nothing to chance: the estimates are those of all
+/* With a threshold far below every log p all weights are p, so the estimates are sums over all
  * sequences, to the bit. */
 static void test_far_threshold(void **state)
 {

@@ -187,8 +187,8 @@ static void boundaries_are_reached(void **state)
 
 /* --- far out --- */
 
-/* Temperatures and probabilities far out, in double. Cold, the noise has room only for the
- * likeliest sequence; test_range shows that more are refused. */
+/* Extreme temperatures and probabilities, with rows of doubles. At very low temperatures the noise
+ * has room only for the likeliest sequence; test_range shows that draws of more are refused. */
 static void extremes_of_trees(void **state)
 {
     (void)state;

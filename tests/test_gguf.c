@@ -101,8 +101,8 @@ static sb_result *draw_as_llama(struct plain *p, const sb_model *model, const ch
     return r;
 }
 
-/* The names of special tokens are text unless the model is told otherwise, and then they are tokens
- * only in prompts. */
+/* The names of special tokens are text, unless sb_model_set_special is on; then they are tokens,
+ * but only in prompts. */
 static void special_tokens_are_text_by_default(void **state)
 {
     (void)state;

@@ -59,7 +59,7 @@ static void spread(void **state)
     }
 }
 
-/* The key is random: it stays within a process, is not zero, and matters. */
+/* The key is random: it stays the same within a process, is not zero, and changes the hash. */
 static void process_key(void **state)
 {
     const struct hash_key a = hash_process_key(), b = hash_process_key();

@@ -1,5 +1,5 @@
-/* Tests the JSON reader: what it accepts and refuses, its numbers, lines and keys, the access to
- * its values, failing memory. tests/json_reference.py compares it with Python's. */
+/* Tests the JSON reader: accepted and refused texts, numbers, lines and keys, access to values,
+ * failing memory. tests/json_reference.py compares the reader with Python's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -276,7 +276,7 @@ static char *many_keys(size_t n, const char *last)
     return text;
 }
 
-/* Around the number of keys from which on they are sorted, and a million. */
+/* Tests objects with about as many keys as are sorted first, and with a million. */
 static void test_many_keys(void **state)
 {
     (void)state;

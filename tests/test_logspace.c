@@ -109,7 +109,7 @@ static void weights(void **state)
     assert_true(fabs(logspace_weight(-10 - 1e-12, 0) - logspace_weight(-10 + 1e-12, 0)) < 1e-15);
 }
 
-/* What is too small for a double is still not zero. */
+/* A probability that is too small for a double is still not zero. */
 static void smallest(void **state)
 {
     (void)state;
@@ -160,7 +160,7 @@ static void plackett_luce(void **state)
     assert_true(isfinite(sb_plackett_luce_log_p(tiny, 3, false)));
 }
 
-/* The flat list has the ordered law too, whatever the scale of its weights: at a log-weight of
+/* The flat list has the ordered law, too, for weights of any scale: here the log-weights are near
  * -shift. The law is that of the rounded log-weights. */
 static void check_flat_list(double shift)
 {

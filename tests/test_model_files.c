@@ -241,7 +241,7 @@ static void write_comment(const char *path, size_t n, bool is_random)
     assert_int_equal(gzclose(file), Z_OK);
 }
 
-/* A small compressed file does not become a large one in memory. */
+/* A small compressed file that would become large in memory is refused. */
 static void test_gzip_bomb(void **state)
 {
     (void)state;

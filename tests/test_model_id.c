@@ -1,5 +1,6 @@
-/* Tests the checksum of model files. Known answers: the package xxhash of PyPI (3.5, which wraps
- * Yann Collet's library); the large file from the same package, by the rule of model/model_id.c. */
+/* Tests the checksum of model files. The known answers are from the package xxhash of PyPI (3.5),
+ * which wraps Yann Collet's library. The answer for the large file is from the same package, by the
+ * rule of model/model_id.c. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -82,7 +83,7 @@ static void test_files(void **state)
     unlink(path);
 }
 
-/* The id of an open model is that of its bytes; a model of one's own has what its info says. */
+/* The id of a model file is the checksum of its bytes. A custom model has the id of its info. */
 static void test_models(void **state)
 {
     (void)state;

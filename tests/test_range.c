@@ -1,5 +1,5 @@
-/* Tests the border of the numbers: the law where the noise has just enough room, and the refusals
- * beyond (doc/noise.md).
+/* Tests the limit of log-probabilities: the law if the noise has just enough room, and the refusals
+ * beyond the limit (doc/noise.md).
  *
  * The model has ten likely leaves. One has nearly all of the probability and is always drawn first.
  * The other nine are below three prefixes; their log-probabilities are near -1 / T and differ by
@@ -99,7 +99,7 @@ static sb_config config_at(sb_method method, int32_t k, double temperature)
     config.max_len = 2;
     config.temperature = temperature;
     if (method == SB_METHOD_REJECT)
-        config.max_samples = 100; /* cold, there is only one sequence to find */
+        config.max_samples = 100; /* at low temperatures there is only one sequence to find */
     return config;
 }
 
@@ -169,7 +169,7 @@ static long double log_p_of_order(const struct leaves *leaves, const struct pick
 
 /* --- the law --- */
 
-/* What the draws showed. Numbers are relative to log_mass, the log-probability of the nine. */
+/* The results of the draws. Numbers are relative to log_mass, the log-probability of the nine. */
 struct seen {
     double *count;            /* of the cells of the ordered law */
     double *first_g, *weight; /* (draws) G of the best far leaf; the sum of the weights */

@@ -1,5 +1,5 @@
-/* Tests what makes a record impossible, records that occur twice, and settings that repeat a draw.
- */
+/* Tests that impossible records and draws that occur twice are refused, and that the settings of a
+ * record repeat its draw. */
 #include "model_check.h"
 #include "sbeam/draw.h"
 #include "sbeam/record.h"

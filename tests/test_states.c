@@ -1,11 +1,12 @@
-/* The states of a session: the caller numbers them, a row continues any of them, and it may
- * overwrite any. Random programs of steps, releases, saves and restores are run with every kind of
- * model. Each row must equal the row of its prefix in a session that computes nothing else. */
+/* Tests the states of a session. The caller numbers the states; a row can continue any state, and
+ * overwrite any state. Random programs of steps, releases, saves and restores are run with every
+ * kind of model. Each row must equal the row of its prefix in a session that computes nothing
+ * else. */
 #include "model_check.h"
 
 enum { N_STATES = 9, MOST_AT_ONCE = 5, LONGEST = 6, N_INPUTS = 2, MOST_VOCAB = 4096 };
 
-/* What the test knows of a state. */
+/* A state, as the test expects it. */
 struct prefix {
     bool exists;
     int32_t input, n;
@@ -62,8 +63,8 @@ static void row_alone(struct program *p, const struct prefix *prefix, void *row)
     }
 }
 
-/* Makes a step of random rows. Numbers of new states are chosen among all, so that they overwrite
- * states that the step continues, states that it does not, and none. */
+/* Makes a step of random rows. Numbers of new states are chosen among all numbers, so some
+ * overwrite a state that the step continues, some another state, and some none. */
 static void random_step(struct program *p)
 {
     const int32_t vocab = sb_model_get_info(p->model)->vocab_size;

@@ -310,7 +310,8 @@ static void test_json_quote(void **state)
         {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x8e\xb2", 9, "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x8e\xb2\""},
         {"\xe2\x82", 2, "\"\xef\xbf\xbd\xef\xbf\xbd\""}, /* one U+FFFD for each byte */
         {"a\xffz", 3, "\"a\xef\xbf\xbdz\""},
-        /* What a terminal does not show is escaped, and a surrogate pair above U+FFFF. */
+        /* Characters that a terminal does not show are escaped, those above U+FFFF as a surrogate
+         * pair. */
         {"\xc2\x9b\xe2\x80\xae\xe2\x80\xa8", 8, "\"\\u009b\\u202e\\u2028\""},
         {"\xf3\xa0\x80\x81", 4, "\"\\udb40\\udc01\""},
     };
@@ -345,7 +346,7 @@ static void test_show(void **state)
     check_shown("\xf3\xa0\x80\x81", 4, "\\U000e0001");
 }
 
-/* The characters on both sides of each border of the table, and those that were asked for. */
+/* The characters on both sides of each range of the table, and some others. */
 static void test_visible(void **state)
 {
     (void)state;

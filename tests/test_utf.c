@@ -1,4 +1,4 @@
-/* Text as terminals show it: decoding, widths, cutting, bars and the locale. */
+/* Tests text as terminals show it: decoding, widths, cutting, bars and the locale. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

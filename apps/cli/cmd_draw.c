@@ -136,7 +136,7 @@ static void free_input(void *user, const sb_input *input)
     free(input->user);
 }
 
-/* Stops the work after a write that failed, and has said so. */
+/* Stops the work after a failed write, whose message has been printed. */
 static int stop_writing(draw_work *work)
 {
     work->has_failed = true;
@@ -219,9 +219,10 @@ static void hint_at_stdin(const draw_inputs *inputs)
                 "from each of its lines instead of the empty prefix\n");
 }
 
-/* If the last bits of a row depend on the rows computed with it, computes no two inputs together
- * that arrive over time, so that the time of their arrival cannot change a draw. Several threads
- * would share the draws of an input differently each time, so these are computed one by one. */
+/* If the last bits of a row depend on the rows that are computed with it, and if inputs arrive over
+ * time, makes the plan compute one input at a time, so that the time of arrival cannot change a
+ * draw. With several threads it computes one draw at a time, because the threads share the draws of
+ * an input differently each time. */
 static void choose_together(sb_plan *plan, const draw_inputs *inputs, const options *parsed,
                             const sb_model *model)
 {

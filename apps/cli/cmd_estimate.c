@@ -85,7 +85,7 @@ typedef struct estimate_work {
     line_reader reader;
     estimate_values values;
     estimate_truth truth;
-    sb_record_set *records; /* those read so far */
+    sb_record_set *records; /* the records read so far */
     estimate_summary summary;
     estimate_writer writer;
 } estimate_work;

@@ -5,8 +5,8 @@
  * Without -n the sample is a weighted permutation of all lines. Then all lines are kept, because
  * the sampler needs their number before the first.
  *
- * The lines are the user's data: -f text copies their bytes and line ends, as shuf(1) does. Only a
- * terminal gets them escaped, because there a control code in a file would do something. */
+ * The lines are the user's data: -f text copies their bytes and line ends, as shuf(1) does. Only on
+ * a terminal are they escaped, because a terminal obeys control codes. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -191,7 +191,8 @@ static int read_lines(shuf_work *work, sb_topk *topk)
     return more < 0 ? cli_error("shuf", &err) : EXIT_FINE;
 }
 
-/* Writes a line as it is, or for a terminal with everything escaped but tabs. */
+/* Writes a line as it is. For a terminal, escapes all characters that do not appear on it, except
+ * tabs. */
 static void put_line(output *out, const kept_line *line, bool is_terminal)
 {
     if (!is_terminal) {

@@ -1,7 +1,7 @@
 /* sbeam verify: checks files of draws, and makes some of the draws again.
  *
- * Records are read once, so that a pipe can be verified, too. Those to be repeated are chosen by
- * reservoir sampling: after n records each of them has been chosen with the same probability. */
+ * Records are read only once, so that a pipe can be verified, too. Reservoir sampling chooses the
+ * draws to repeat: after n records each of them has been chosen with the same probability. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,13 +30,14 @@ static const option verify_options[] = {
 static const option_spec verify_spec = {
     .command = "verify",
     .synopsis = "[-m FILE] [--sample N|all] [FILE...]",
-    .about = "Checks files of draws (JSON lines of sbeam draw); without FILE, or if it is '-',\n"
-             "standard input. Every record must be possible: distinct sequences in the order of\n"
-             "G, weights that follow from log_p and kappa, probabilities that sum to at most 1,\n"
-             "each draw once. With the model, draws chosen at random are made again from their\n"
-             "seed, stream and settings, and every field is compared. Without -m the default\n"
-             "model repeats the draws that name it. The first wrong record ends the command with\n"
-             "its line and the reason, and exit status 1.\n",
+    .about = "Checks files of draws (JSON lines of sbeam draw). Without FILE, or if it is\n"
+             "'-', reads standard input. Every record must be one that a draw can have:\n"
+             "distinct sequences in the order of G, weights that follow from log_p and kappa,\n"
+             "probabilities that sum to at most 1. No draw may occur twice. With the model,\n"
+             "draws chosen at random are made again from their seed, stream and settings, and\n"
+             "every field is compared. Without -m, only draws of the default model are made\n"
+             "again. At the first wrong record the command names its line and the reason, and\n"
+             "exits with status 1.\n",
     .formats = "text|jsonl",
     .own = verify_options,
     .takes_model = true,
@@ -54,7 +55,7 @@ typedef struct verify_work {
     char **files; /* (n_files), of the command line */
     size_t n_files;
     sb_model *model; /* or NULL */
-    bool is_default; /* the model was not given: records may name another one */
+    bool is_default; /* -m was not given: records may name another model */
     sb_record_set *records;
     line_reader reader;
     size_t n_sample; /* to choose */
@@ -160,7 +161,8 @@ static uint64_t random_below(verify_work *work, uint64_t n)
     return (z ^ z >> 31) % n;
 }
 
-/* Keeps a copy of the present line, perhaps in the place of another. */
+/* Keeps a copy of the current line with the right probability, if need be instead of another
+ * line. */
 static void choose(verify_work *work, size_t file)
 {
     const line_reader *const reader = &work->reader;
@@ -181,7 +183,8 @@ static void choose(verify_work *work, size_t file)
     work->sample[at] = (chosen){copy, reader->size, file, reader->number};
 }
 
-/* Returns whether the draw can be repeated; fails if it is from another model than that of -m. */
+/* Finds out whether the draw can be repeated. Fails if -m was given and the record names another
+ * model. */
 static sb_status can_repeat(const verify_work *work, const sb_record *record, bool *can,
                             sb_error *err)
 {

@@ -42,8 +42,8 @@ void draw_inputs_close(draw_inputs *inputs);
 /* Returns the number of inputs, or 0 if it is not known because they are lines. */
 uint64_t draw_inputs_count(const draw_inputs *inputs);
 
-/* Returns whether the inputs arrive over time: they are the lines of a pipe, a terminal or another
- * file that is not a regular one. */
+/* Returns whether the inputs arrive over time: whether they are the lines of a file that is not a
+ * regular file, such as a pipe or a terminal. */
 bool draw_inputs_arrive(const draw_inputs *inputs);
 
 /* Waits until draw_inputs_next can answer without waiting, as line_reader_wait does. */

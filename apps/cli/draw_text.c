@@ -116,7 +116,7 @@ static int compare_texts(const void *a, const void *b)
 }
 
 /* Returns for each text the index of the first equal text; the caller frees the array. Sorting
- * brings equal texts together; no texts make it slow, as they could a hash table. */
+ * brings equal texts together. No texts can make it slow, unlike a hash table. */
 static int32_t *find_repeats(char **texts, int32_t n)
 {
     int32_t *const first = cli_realloc(NULL, (size_t)n, sizeof *first);

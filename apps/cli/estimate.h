@@ -129,8 +129,8 @@ void estimate_summary_close(estimate_summary *summary);
 void estimate_summary_add(estimate_summary *summary, const estimate_row *row);
 /* Returns the number of a settings text, which is added if it is new. */
 size_t estimate_summary_settings(estimate_summary *summary, const char *settings);
-/* Sorts the rows and reduces them to summary->groups. Fails without groups if draws of one group
- * have different settings, or if one draw gave the same estimate twice. */
+/* Sorts the rows and reduces them to summary->groups. Fails, and makes no groups, if draws of one
+ * group have different settings or if one draw gave the same estimate twice. */
 sb_status estimate_summary_reduce(estimate_summary *summary, estimate_truth *truth, sb_error *err);
 
 /* --- the output --- */

@@ -1,9 +1,9 @@
 /* BLEU and diversity of draws, for each setting. The draws of one stream under one setting are
  * averaged first, then the streams, so that each input counts once. Memory grows with settings
- * times streams, and by about 80 bytes for each draw, so that one that occurs twice is refused.
+ * times streams, and by about 80 bytes for each draw, to find draws that occur twice.
  *
- * Settings, cells and references are found through balanced trees (tsearch), because a file may
- * hold any numbers, also those that would collide in a hash table. */
+ * Settings, cells and references are found through balanced trees (tsearch). A file may hold any
+ * numbers, even those that would collide in a hash table. */
 #include <inttypes.h>
 #include <math.h>
 #include <search.h>
@@ -46,7 +46,7 @@ typedef struct finder {
 typedef struct draws_work {
     const eval_options *options;
     line_reader reader;
-    sb_record_set *records; /* those read so far */
+    sb_record_set *records; /* the records read so far */
     finder settings;        /* of numbered_setting */
     finder cells;           /* of eval_cell */
     finder cache;           /* of prepared, at most CACHE_SIZE */
@@ -97,7 +97,7 @@ static void *find(const finder *f, const void *wanted)
     return node != NULL ? *node : NULL;
 }
 
-/* Enters an item into the tree. */
+/* Adds an item to the tree. */
 static void enter(finder *f, const void *item)
 {
     if (tsearch(item, &f->tree, f->compare) == NULL)
@@ -123,8 +123,9 @@ static void free_items(finder *f)
     free(f->items);
 }
 
-/* Finds the index of the draw's setting, which is added if it is new. Fails if the draw has another
- * setting that the table does not show, because averages would mix the two. */
+/* Finds the index of the draw's setting, or adds the setting if it is new. Fails if the draw
+ * differs from earlier ones in a setting that the table does not show, because averages would mix
+ * the two. */
 static sb_status find_setting(draws_work *work, const sb_record *record, size_t *found,
                               sb_error *err)
 {
@@ -156,7 +157,7 @@ static eval_cell *find_cell(draws_work *work, size_t setting, uint64_t stream)
     return known != NULL ? known : add(&work->cells, &wanted, sizeof wanted);
 }
 
-/* Returns a new entry of the cache. If the cache is full, it was the oldest. */
+/* Returns a new item of the cache. If the cache is full, the new item replaces the oldest. */
 static prepared *take_entry(draws_work *work, const prepared *content)
 {
     finder *const cache = &work->cache;

@@ -1,7 +1,7 @@
-/* Each thread takes the next line that is there, scores it and puts it into a ring; the one that
- * completes the oldest line writes it and those after it that are ready. So a record is written as
- * soon as it and those before it exist, also if standard input stays open. The ring bounds the
- * number of lines in memory. The records up to the first line that fails are written. */
+/* Each thread takes the next line, scores it and puts it into a ring. The thread that completes the
+ * oldest line writes the record of this line and the records after it that are ready. So a record
+ * is written as soon as it and all records before it exist, even if standard input stays open. The
+ * ring bounds the number of lines in memory. If a line fails, the records before it are written. */
 #include "cli/score_pool.h"
 
 #include <inttypes.h>
@@ -46,7 +46,7 @@ static void stop_with(score_pool *pool, int code)
     pthread_cond_broadcast(&pool->moved);
 }
 
-/* Writes all records to standard output if there is no line to score meanwhile. */
+/* Writes all finished records to standard output if there is no other line to score now. */
 static void flush_if_dry(score_pool *pool)
 {
     if (pool->is_dry && pool->code == EXIT_FINE && !output_flush(&pool->out))
@@ -76,7 +76,7 @@ static void write_ready(score_pool *pool)
     pthread_cond_broadcast(&pool->moved);
 }
 
-/* Reads the line that is there. Returns NULL at the end or after an error. */
+/* Reads the line that the reader has. Returns NULL at the end or after an error. */
 static score_item *read_line(score_pool *pool)
 {
     sb_error err;

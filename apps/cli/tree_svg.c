@@ -64,8 +64,8 @@ static void put_xml(output *out, const char *text, size_t size)
     }
 }
 
-/* Writes any text cut to a width and safe for XML: utf_put_cut escapes the characters that XML does
- * not have. */
+/* Writes a text, cut to a width and safe for XML: utf_put_cut escapes the characters that XML does
+ * not allow. */
 static void put_label(output *out, const char *text, size_t size, size_t columns)
 {
     output cut = {0};

@@ -14,13 +14,13 @@
 
 /* --- repeating a draw --- */
 
-/* Makes the record's draw again with `model` and compares every field. Fails with the first
- * difference, unless all are rounding. *rounding is the largest difference of a log-probability, or
- * -1 if every bit is the same. */
+/* Makes the record's draw again with `model` and compares every field. Fails at the first
+ * difference that is larger than rounding. On success *rounding is the largest difference of a
+ * log-probability, or -1 if every bit is the same. */
 sb_status verify_repeat(sb_model *model, const sb_plan *plan, sb_record *record, double *rounding,
                         sb_error *err);
 
-/* Compares a record with the repeated draw; as above. */
+/* Compares a record with the repeated draw. Fails and writes *rounding as verify_repeat does. */
 sb_status verify_compare(const sb_model *model, const sb_record *given, const sb_record *again,
                          double *rounding, sb_error *err);
 
@@ -40,7 +40,7 @@ typedef struct verify_report {
     uint64_t n_files, n_records, n_sequences;
     uint64_t n_repeated, n_equal; /* draws made again, and those with the same bits */
     uint64_t seed;                /* of the choice of records */
-    bool is_complete;             /* all records were to be repeated */
+    bool is_complete;             /* --sample all: every draw is repeated */
     uint64_t n_unnamed;           /* records that do not name their model */
     double rounding;              /* the largest difference of a log-probability */
     verify_group *groups;         /* (n_groups) in order of appearance; owned */
@@ -52,7 +52,7 @@ void verify_report_add(verify_report *report, const sb_record *record);
 /* Appends the report as text or as one JSON line. */
 void verify_report_put_text(const verify_report *report, const terminal *term, output *out);
 void verify_report_put_json(const verify_report *report, output *out);
-/* Frees what is inside. */
+/* Frees the groups. */
 void verify_report_close(verify_report *report);
 
 #endif

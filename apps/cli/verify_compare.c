@@ -1,11 +1,12 @@
 /* Compares a record with the draw made again.
  *
- * On the machine and build that drew, every bit is the same, unless the rows of the model depend on
- * their batch. Elsewhere the last digits may differ, and very rarely one sequence takes the place
- * of another whose G is nearly the same. The record itself shows which case it is: if the numbers
- * of all sequences that are drawn again have the same bits, then it comes from such a build, and
- * nothing else may differ either. If not, numbers must agree within a tolerance, at least half of
- * the sequences must be drawn again, and the tokens of the others are scored. */
+ * On the same machine and with the same build every bit is the same, unless the rows of the model
+ * depend on their batch. With another build or machine the last digits may differ, and very rarely
+ * a sequence is replaced by another whose G is nearly the same. The record itself shows which case
+ * it is. If the log-probabilities of all sequences that are drawn again have the same bits, then
+ * the record comes from an equal build, and nothing else may differ either. If not, numbers must
+ * agree within a tolerance, at least half of the sequences must be drawn again, and the tokens of
+ * the others are scored. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +19,12 @@
 typedef struct comparison {
     const sb_model *model;
     const sb_record *given, *again;
-    const sb_record_sequence **found; /* (n_sequences) each given one in `again`, or NULL */
+    const sb_record_sequence **found; /* (n_sequences) the same one in `again`, or NULL */
     size_t n_found;
 } comparison;
 
-/* Returns how far a log-probability may be off for each token, if not all bits are the same. Rows
- * of llama.cpp move by up to 1e-3 with their batch, those of our networks by 1e-6. */
+/* Returns the tolerance of a log-probability for each token, if not all bits are the same. With the
+ * batch, rows of llama.cpp change by up to 1e-3, and rows of our networks by 1e-6. */
 static double get_tolerance(const sb_model *model)
 {
     const sb_model_info *const info = sb_model_get_info(model);
@@ -61,14 +62,15 @@ static void find_sequences(comparison *c)
 
 /* --- differences --- */
 
-/* Returns whether x is y, up to a tolerance for each of n tokens; 0 asks for the same bits. */
+/* Returns whether x equals y up to the tolerance for each of n_tokens + 1 tokens. A tolerance of 0
+ * asks for the same bits. */
 static bool is_near(double x, double y, double tolerance, size_t n_tokens)
 {
     return is_same(x, y) || fabs(x - y) <= tolerance * (double)(n_tokens + 1);
 }
 
-/* Returns the tolerance of tempered numbers: a temperature below 1 multiplies the rounding of rows.
- */
+/* Returns the tolerance of numbers with a temperature, because a temperature below 1 multiplies the
+ * rounding of rows. */
 static double temper(const comparison *c, double tolerance)
 {
     return tolerance * fmax(1, 1 / c->given->temperature);
@@ -81,7 +83,7 @@ static sb_status fail_number(const char *where, const char *key, double given, d
                         key, given, again);
 }
 
-/* Compares what the model says of a sequence that was found again: its probabilities and text. */
+/* Compares the probabilities and the text of a sequence that was drawn again. */
 static sb_status compare_sequence(const comparison *c, size_t i, double tolerance, sb_error *err)
 {
     const sb_record_sequence *const a = &c->given->sequences[i], *const b = c->found[i];
@@ -99,12 +101,12 @@ static sb_status compare_sequence(const comparison *c, size_t i, double toleranc
     return SB_OK;
 }
 
-/* Compares the numbers of the draw as a whole, with the same bits. */
+/* Compares the numbers of the draw as a whole, bit for bit. */
 static sb_status compare_draws(const sb_record *a, const sb_record *b, sb_error *err)
 {
     if (a->exhausted != b->exhausted || a->complete != b->complete)
         return sb_error_set(err, SB_ERR_INPUT,
-                            "\"exhausted\" or \"complete\" is not that of the repeated draw");
+                            "\"exhausted\" or \"complete\" differs from the repeated draw");
     if (!is_same(a->kappa, b->kappa))
         return fail_number("", "kappa", a->kappa, b->kappa, err);
     if (!is_same(a->log_p_draw, b->log_p_draw))
@@ -124,11 +126,13 @@ static sb_status compare_exactly(const comparison *c, sb_error *err)
 {
     const sb_record *const given = c->given, *const again = c->again;
     if (given->n_sequences != again->n_sequences)
-        return sb_error_set(err, SB_ERR_INPUT, "there are %zu sequences, but the draw has %zu",
+        return sb_error_set(err, SB_ERR_INPUT,
+                            "there are %zu sequences, but the repeated draw has %zu",
                             given->n_sequences, again->n_sequences);
     for (size_t i = 0; i < given->n_sequences; i++) {
         if (c->found[i] != &again->sequences[i])
-            return sb_error_set(err, SB_ERR_INPUT, "sequence %zu: the tokens are not those drawn",
+            return sb_error_set(err, SB_ERR_INPUT,
+                                "sequence %zu: the tokens are not those of the repeated draw",
                                 i + 1);
         const sb_record_sequence *const a = &given->sequences[i], *const b = c->found[i];
         char where[40];
@@ -144,7 +148,8 @@ static sb_status compare_exactly(const comparison *c, sb_error *err)
     return compare_draws(given, again, err);
 }
 
-/* Returns whether the record comes from a build that computes the same bits: see above. */
+/* Returns whether the record comes from a build that computes the same bits, as far as its
+ * sequences show (see the top of this file). */
 static bool has_same_bits(const comparison *c)
 {
     for (size_t i = 0; i < c->given->n_sequences; i++) {
@@ -184,8 +189,8 @@ static sb_status score_sequence(const comparison *c, size_t i, double tolerance,
     return status;
 }
 
-/* Compares within the tolerance. If rounding made the search choose another token for a node, all
- * values below that node are others, so only half of the sequences need to have their G again. */
+/* Compares within the tolerance. If rounding made the search choose another token at a node, all
+ * values below this node change, so only half of the sequences must have the same G. */
 static sb_status compare_nearly(const comparison *c, sb_error *err)
 {
     const double tolerance = get_tolerance(c->model);

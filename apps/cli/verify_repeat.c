@@ -15,8 +15,9 @@ static sb_status draw_again(const sb_model *model, const sb_plan *common, const 
     return status == SB_OK ? sb_record_write(writer, &input, result, line, size, err) : status;
 }
 
-/* Makes sure that repeating costs no more than the record shows. A draw without replacement of n <
- * k sequences is also the draw of n + 1, and sampling stopped after the samples that it counted. */
+/* Makes sure that repeating costs no more time than the record shows. If a draw without replacement
+ * has n < k sequences, a draw of n + 1 gives the same ones. Method reject stopped after the number
+ * of samples in the record. */
 static void limit_work(const sb_record *record, sb_config *config)
 {
     const sb_method_info *const method = sb_method_get_info(config->method);

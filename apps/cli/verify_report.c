@@ -131,7 +131,7 @@ static void put_repeated(const verify_report *report, output *out)
     }
     output_format(out,
                   ": the same; %s of them up to rounding, by at\n"
-                  "          most %.1e in a log-probability, as between builds or batches\n",
+                  "          most %.1e in a log-probability, as with another build or batch\n",
                   format_count(near, report->n_repeated - report->n_equal), report->rounding);
 }
 

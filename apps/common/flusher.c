@@ -1,6 +1,6 @@
-/* The thread sleeps while nothing waits to be written, so that a process that waits for input takes
- * no time. It does not look at the clock for each record: it begins to count when the first one
- * arrives, and writes all that is there half a second later. */
+/* The thread sleeps while no record waits to be written, so a process that waits for input uses no
+ * processor time. The thread does not look at the clock for each record. It begins to wait when the
+ * first record arrives, and half a second later writes all records that are there. */
 #include "common/flusher.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
-/* Writes records to standard output in time, even if no other record follows for long.
+/* Writes records to standard output within a second, even if no other record follows.
  *
- * A thread writes what has waited for half a second, so that a record that was finished a second
- * ago is in the file if the process is killed. The process itself writes when 64 KiB have come
- * together. */
+ * A thread writes records that have waited for half a second. So if the process is killed, a record
+ * that was finished a second before is in the file. The callers write when the records have 64
+ * KiB. */
 #ifndef COMMON_FLUSHER_H
 #define COMMON_FLUSHER_H
 
@@ -11,7 +11,7 @@
 struct output;
 typedef struct flusher flusher;
 
-/* Returns NULL if the thread cannot be made. */
+/* Starts the thread. Returns NULL if that fails. */
 flusher *flusher_open(void);
 /* Ends the thread and frees the flusher. What has not been written is lost. Accepts NULL. */
 void flusher_close(flusher *late);

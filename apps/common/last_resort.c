@@ -1,9 +1,9 @@
-/* sbeam's own code reports a failed allocation as an error. Some libraries that it loads do not:
- * their initialisers, which run before main, throw exceptions that nobody can catch (std::terminate
- * then calls abort), and some of their functions use a null pointer. Such a library ends with
- * SIGABRT or SIGSEGV. So there are handlers for these signals. If the last error of the thread
- * (errno) is a failed allocation, they say so and end the command, before it can write anything
- * wrong. Otherwise the signal does what it always does.
+/* sbeam's own code reports a failed allocation as an error. Some libraries that it loads do not.
+ * Their initialisers, which run before main, throw exceptions that cannot be caught (std::terminate
+ * then calls abort), and some of their functions use a null pointer. The process then gets SIGABRT
+ * or SIGSEGV. So there are handlers for these signals. If the last error of the thread (errno) is a
+ * failed allocation, they say so and end the command, before it can write anything wrong. Otherwise
+ * the signal has its default action.
  *
  * This is for the command only. The library installs no handlers, because signals belong to the
  * host. */

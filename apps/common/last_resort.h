@@ -2,8 +2,8 @@
 #ifndef COMMON_LAST_RESORT_H
 #define COMMON_LAST_RESORT_H
 
-/* Installs the handlers, unless somebody else has installed others. It runs before the initialisers
- * of the shared libraries if the system can do that; main calls it for all other systems. */
+/* Installs the handlers, unless the signals already have other handlers. If the system can do that,
+ * it runs before the initialisers of the shared libraries. On other systems main calls it. */
 void last_resort_install(void);
 
 #endif

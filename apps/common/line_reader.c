@@ -1,5 +1,5 @@
-/* Reads line by line into a buffer of its own, because stdio does not tell whether its buffer holds
- * a line. Accepts NUL bytes and lines of any length, and counts lines for messages. */
+/* Reads line by line into its own buffer, because stdio does not tell whether its buffer holds a
+ * whole line. Accepts NUL bytes and lines of any length, and counts lines for messages. */
 #include "common/line_reader.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ void line_reader_close(line_reader *reader)
     *reader = (line_reader){0};
 }
 
-/* Searches the bytes that are there for the end of the line. */
+/* Searches the buffer for the end of the line. */
 static bool has_line(line_reader *r)
 {
     const size_t n = r->end - r->begin;
@@ -54,7 +54,7 @@ static bool has_line(line_reader *r)
     return r->has_newline || r->at_end || r->problem != 0;
 }
 
-/* Reads what is there. The buffer keeps a byte for the terminator of a last line. */
+/* Reads the bytes that are available. The buffer keeps a byte for the terminator of a last line. */
 static void read_some(line_reader *r)
 {
     if (r->begin > 0) {

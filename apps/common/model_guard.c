@@ -1,6 +1,6 @@
-/* A handler may call only a few functions, so the message is made in advance, and write() and
- * _exit() do the rest. Output that is still buffered is lost; the exit code says that the work
- * failed. */
+/* A signal handler may call only a few functions. So the message is made in advance, and the
+ * handler only calls write() and _exit(). Output that is still buffered is lost; the exit code says
+ * that the work failed. */
 #include "common/model_guard.h"
 
 #include <signal.h>
@@ -19,7 +19,7 @@ static atomic_flag is_said = ATOMIC_FLAG_INIT;
 static void end_process(int signal_number, siginfo_t *info, void *context)
 {
     (void)context;
-    if (info->si_code != BUS_ADRERR) { /* not a missing page: the usual end of a process */
+    if (info->si_code != BUS_ADRERR) { /* not a missing page: the default action */
         const struct sigaction usual = {.sa_handler = SIG_DFL};
         sigaction(signal_number, &usual, NULL);
         raise(signal_number);
@@ -28,7 +28,7 @@ static void end_process(int signal_number, siginfo_t *info, void *context)
     while (atomic_flag_test_and_set(&is_said)) /* another thread came first, and ends the process */
         pause();
     const ssize_t written = write(STDERR_FILENO, message, message_size);
-    (void)written; /* there is nobody else to tell */
+    (void)written; /* if the write fails, there is no other way to tell */
     _exit(EXIT_FAILED);
 }
 

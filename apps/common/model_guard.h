@@ -1,6 +1,5 @@
-/* Says what happened if a model file is cut short while it is mapped into memory. The library
- * installs no handlers of signals, so a program that wants more than a silent end does it itself.
- */
+/* Prints a message if a model file is cut short while it is mapped into memory. The library
+ * installs no signal handlers, so without this the process would end without a message. */
 #ifndef COMMON_MODEL_GUARD_H
 #define COMMON_MODEL_GUARD_H
 

@@ -102,8 +102,8 @@ static char *find_default(const places *p)
     return found;
 }
 
-/* Returns the path of the model. If there is none, returns NULL, after a message of wrong usage
- * unless `command` is NULL. */
+/* Returns the path of the model. If there is none, returns NULL; unless `command` is NULL, prints a
+ * usage error first. */
 static char *find(const char *command, const char *given)
 {
     const char *const path = given != NULL ? given : getenv("SBEAM_MODEL");

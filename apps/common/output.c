@@ -90,8 +90,8 @@ void output_unsigned(output *out, uint64_t n)
     out->size += sb_number_format_whole(output_reserve(out, SB_NUMBER_SIZE), n);
 }
 
-/* Returns the number of characters at the start that a field holds as they are: ASCII from space on
- * but backslash and DEL. They are most of a text, and copied at once. */
+/* Returns the number of characters at the start that a field holds unchanged: visible ASCII and
+ * space, without the backslash. Most of a text consists of them, so they are copied at once. */
 static size_t count_plain(const char *text, size_t size)
 {
     size_t n = 0;
@@ -180,7 +180,7 @@ bool output_flush(output *out)
     return true;
 }
 
-/* Returns from which size on output_flush_some writes. */
+/* Returns the size in bytes from which on output_flush_some writes. */
 static size_t flush_size(output *out)
 {
     if (out->flush_size == 0)

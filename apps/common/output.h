@@ -39,9 +39,9 @@ void output_format(output *out, const char *format, ...)
 void output_number(output *out, double x);
 void output_unsigned(output *out, uint64_t n);
 
-/* Appends a field of a table: a backslash becomes \\, and control codes, tab and line ends among
- * them, invisible characters and bytes that are not UTF-8 become their escapes (sb_character_show).
- * So the field has no other backslashes, and its bytes can be read back. */
+/* Appends a field of a table. A backslash becomes \\. Control codes (also tabs and line ends),
+ * invisible characters and bytes that are not UTF-8 are escaped as by sb_character_show. So every
+ * backslash of the field begins an escape, and the bytes of the text can be read back. */
 void output_field(output *out, const char *text, size_t size);
 
 /* Append JSON values and keys. */
@@ -56,9 +56,9 @@ bool output_flush(output *out);
 /* Does the same, but only if the buffer holds 64 KiB or more, or if standard output is a
  * terminal. */
 bool output_flush_some(output *out);
-/* Does the same as output_flush_some, and in the background at least every second: for records that
- * come slowly. The buffer must hold whole records; it is empty afterwards. If a write in the
- * background failed, the next call returns false. */
+/* Does the same as output_flush_some. A background thread writes records that have waited for half
+ * a second, for records that come slowly. The buffer must hold whole records; it is empty
+ * afterwards. If a write in the background failed, the next call returns false. */
 bool output_flush_in_time(output *out);
 
 /* Flushes stdio and closes standard output, because some file systems report a full disk only then.

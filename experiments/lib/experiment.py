@@ -150,15 +150,15 @@ class Experiment:
         self.plot()
 
     def plot(self):
-        """Plots into a folder of its own, and moves the figures if all of them are whole: gnuplot does not say that
-        a disk is full."""
+        """Plots into a separate folder, and moves the figures only if all of them are whole, because gnuplot does not
+        say that a disk is full."""
         folder = self.results / '.figures.part'
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         try:
             names = f"dir='{os.path.realpath(self.results)}'; to='{os.path.realpath(folder)}'"
             if subprocess.run(['gnuplot', '-e', names, 'plot.gp'], cwd=self.folder).returncode != 0:
-                raise Failure('gnuplot failed on plot.gp; its message, if it has one, is above')
+                raise Failure('gnuplot failed on plot.gp; its message, if there is one, is above')
             figures = sorted(folder.glob('*.svg'))
             for figure in figures:
                 if not figure.read_bytes().rstrip().endswith(b'</svg>'):

@@ -4,12 +4,12 @@ import os
 
 
 class WriteFailed(Exception):
-    """A file could not be written, for example because the disk is full; the message names it."""
+    """A file could not be written, for example because the disk is full. The message names the file."""
 
 
 def explain(error, path):
-    """Returns a sentence about an OSError that happened while `path` was written. An error with a file name of its
-    own, such as a folder that does not exist, is about that file; a failed write has none."""
+    """Returns a sentence about an OSError that happened while `path` was written. If the error has a file name, as for
+    a folder that does not exist, the sentence is about that file. A failed write has no file name."""
     if error.filename:
         return f"'{error.filename}' cannot be used: {error.strerror}"
     return f"'{path}' cannot be written: {error.strerror or error}"
@@ -17,8 +17,8 @@ def explain(error, path):
 
 @contextlib.contextmanager
 def whole(path):
-    """Gives a text file that becomes `path` at the end of the block. If the block or the disk fails, an earlier file
-    of that name stays as it was, and nothing else is left."""
+    """Gives a text file that becomes `path` at the end of the block. If the block or a write fails, an earlier file of
+    that name stays unchanged, and no other file is left."""
     part = f'{path}.part'
     try:
         with open(part, 'w', encoding='utf-8', newline='') as file:

@@ -100,8 +100,8 @@ class Pool:
         return True
 
     def compute(self, unit):
-        """Computes a unit and keeps it. If a command fails, prints its messages and raises UnitFailed; if the
-        disk is full, raises it too."""
+        """Computes a unit and keeps it. If a command fails, prints its messages and raises UnitFailed. If
+        the disk is full, raises UnitFailed, too."""
         self.folder.mkdir(parents=True, exist_ok=True)
         # The name has the process in it: an orphan of another run may still write to a file of its own.
         part = self.folder / f'{unit.name}.part.{os.getpid()}'

@@ -95,11 +95,11 @@ SB_API int32_t sb_decoder_rows(const sb_decoder *decoder, const int32_t **parent
  *
  * SB_ERR_MODEL and SB_ERR_LIMIT concern single slots: a slot that failed counts as finished, and
  * sb_decoder_take returns its error. SB_ERR_LIMIT means that the tree of `explicit` is too large,
- * or that a sequence has a log-probability below -1e9, which has no room for noise (doc/noise.md).
- * The other slots have made their step. If several slots failed, the first error is returned.
- * SB_ERR_ARGUMENT and SB_ERR_STATE change nothing. After any other failure the decoder can only be
- * closed. The same holds if all slots together want more than 2^28 - 1 rows: SB_ERR_LIMIT, and
- * sb_decoder_finished returns -1. */
+ * or that a sequence has a log-probability below -1e9, which leaves no room for the noise
+ * (doc/noise.md). The other slots have made their step. If several slots failed, the first error is
+ * returned. SB_ERR_ARGUMENT and SB_ERR_STATE change nothing. After any other failure the decoder
+ * can only be closed. The same holds if all slots together want more than 2^28 - 1 rows:
+ * SB_ERR_LIMIT, and sb_decoder_finished returns -1. */
 SB_API sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t stride,
                                     sb_error *err);
 

@@ -73,9 +73,9 @@ typedef struct sb_plan {
     sb_cache_stats *cache_stats;   /* filled in at the end, unless the plan was refused; or NULL */
     const sb_interrupt *interrupt; /* the caller's; checked before each step of the model and
                                     * each input; default NULL: none */
-    /* Whether a thread begins an input only after it has finished its draws of the input before;
-     * default false. Which inputs are computed together then does not depend on when they arrive:
-     * for models with rows_depend_on_batch and a pipe with `ready`. */
+    /* Whether a thread finishes its draws of one input before it begins the next input; default
+     * false. If true, the time at which inputs arrive does not decide which of them are computed
+     * together. Set it for a model with rows_depend_on_batch and a pipe with `ready`. */
     bool one_input;
 } sb_plan;
 
@@ -109,7 +109,7 @@ typedef int (*sb_sink_fn)(void *user, const sb_input *input, const sb_result *re
                           sb_error *err);
 
 /* The caller's functions for sb_draw_all. Two calls of them never overlap, for any number of
- * threads, with one exception: while `ready` waits, the others except the source may be called. */
+ * threads, with one exception: while `ready` waits, `sink`, `done` and `flush` may be called. */
 typedef struct sb_pipe {
     void *user; /* passed to the functions; the caller's */
     sb_source_fn source;
@@ -118,14 +118,14 @@ typedef struct sb_pipe {
      * work has stopped, so that its text can be freed. */
     void (*done)(void *user, const sb_input *input);
     /* Optional, for inputs that arrive over time. Waits until the source can answer without
-     * waiting, but not longer than `milliseconds`; 0 is not at all, -1 is without a limit. Returns
-     * whether it can; it may return early. If this function is given, the inputs that are there are
-     * drawn without waiting for others, and finished results are handed over while it waits. If
-     * not, the source may wait; until it returns, nothing is handed over, and a thread first asks
-     * it for a whole batch. */
+     * waiting, but not longer than `milliseconds`; 0 does not wait, and -1 waits without a limit.
+     * Returns whether the source can answer; it may return false early. With this function, draws
+     * begin as soon as there is an input, and finished results are handed over while it waits.
+     * Without it, the source may wait. Then no result is handed over until the source returns, and
+     * a thread first asks for a whole batch of inputs. */
     bool (*ready)(void *user, int milliseconds);
-    /* Optional. Called after the sink has taken all results that are finished, if the source has no
-     * input now or is at its end, so that a sink that gathers its output can write it. Returns 0 to
+    /* Optional. Called when the sink has taken all finished results and the source has no input now
+     * or is at its end, so that a sink that collects its output can write it. Returns 0 to
      * continue, anything else to stop the work. */
     int (*flush)(void *user, sb_error *err);
 } sb_pipe;

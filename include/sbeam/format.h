@@ -38,10 +38,10 @@ SB_API size_t sb_json_quote(char *quoted, const char *text, size_t size);
 
 enum { SB_SHOWN_SIZE = 12 }; /* room for any character that sb_character_show writes */
 
-/* Writes the character at the start of `text`, which has size >= 1 bytes, so that it does no harm
- * to a terminal or a table. Visible characters stay as they are. Line feed, tab and carriage return
- * become \n, \t and \r; other ASCII control codes and each byte that is not UTF-8 become \xNN;
- * other control codes and invisible characters, such as those that turn the direction of text
+/* Writes the character at the start of `text`, which has size >= 1 bytes, in a form that does no
+ * harm to a terminal or a table. Visible characters stay as they are. Line feed, tab and carriage
+ * return become \n, \t and \r; other ASCII control codes and each byte that is not UTF-8 become
+ * \xNN; other control codes and invisible characters, such as those that turn the direction of text
  * around, become \uNNNN or \UNNNNNNNN. `shown` is the caller's, has room for SB_SHOWN_SIZE bytes
  * and gets *n_shown of them, without a terminator. Returns the number of bytes of `text` that they
  * stand for. */

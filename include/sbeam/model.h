@@ -28,26 +28,27 @@ typedef struct sb_model_info {
     int32_t eos;          /* the token that ends a sequence, or -1 if there is none */
     sb_row_type row_type; /* the type of the rows that step writes */
     bool needs_input;     /* true: the model needs a source or a prompt; sb_draw refuses NULL */
-    int32_t
-        max_rows;    /* maximum number of rows of a step and of states, or 0: no limit. If possible,
-                      * each input uses one fewer, so that a model can keep its prompt there */
-    int32_t max_len; /* maximum number of steps of a sequence, EOS included, or 0: no limit.
-                      * Drawing uses the smaller of this and the max_len of the settings */
+    int32_t max_rows;     /* maximum number of rows of a step and of states, or 0: no limit. If
+                           * possible, drawing leaves one state unused for each input, so that a
+                           * model can keep the prompt there */
+    int32_t max_len;      /* maximum number of steps of a sequence, EOS included, or 0: no limit.
+                           * Drawing uses the smaller of this and the max_len of the settings */
     bool has_threads; /* true: the model spreads a step over threads itself. Drawing then has one
                        * worker, whose session gets the threads */
     bool rows_depend_on_batch; /* true: the last bits of a row depend on the rows that are computed
                                 * together with it */
-    const char *id; /* names the model in records, or NULL; must outlive the model. The library's
-                     * models have the XXH64 checksum of their file, 16 hexadecimal digits; of a
-                     * file above 256 MiB only of its size and fixed parts; of a pipe none */
+    const char *id; /* names the model in records, or NULL; must outlive the model. For models
+                     * that the library opens it is the XXH64 checksum of the file, in 16
+                     * hexadecimal digits. If the file is larger than 256 MiB, the checksum covers
+                     * only its size and fixed parts. It is NULL for a pipe */
 } sb_model_info;
 
 /* The size of the work of a session, so that a model can make room for it. */
 typedef struct sb_session_spec {
     int32_t max_inputs; /* maximum number of inputs at once, >= 1 */
     int32_t max_rows;   /* maximum number of rows of a step, or 0: not known */
-    int32_t max_states; /* states are numbered 0 .. max_states - 1; 0: as many as max_rows, and if
-                         * that is 0, too, not known */
+    int32_t max_states; /* states are numbered 0 .. max_states - 1. 0 means max_rows; if both are
+                         * 0, the number is not known */
     int32_t max_len;    /* maximum number of steps of a sequence, or 0: not known */
     int32_t threads;    /* threads for models with has_threads; 0: one */
 } sb_session_spec;
@@ -73,12 +74,13 @@ typedef struct sb_model_ops {
     /* Required. Computes n_rows rows. Row i continues state from[i] with token[i]; if both are -1,
      * it starts input[i] from its beginning. Its own state becomes state to[i]. No two rows have
      * the same `to`, but a `to` may be a `from`, of this row or of others: every `from` means the
-     * state before the call. A state keeps its number, over any number of calls, until it is
-     * released or is the `to` of another row. rows is (n_rows, vocab_size) of row_type and the
-     * caller's. */
+     * state before the call. A state stays under its number, over any number of calls, until it is
+     * released or a later row has this number as its `to`. rows is (n_rows, vocab_size) of row_type
+     * and the caller's. */
     sb_status (*step)(void *session, int32_t n_rows, const int32_t *from, const int32_t *to,
                       const int32_t *token, const int32_t *input, void *rows, sb_error *err);
-    /* Optional. Frees n states: nothing continues them, and their numbers may be used again. */
+    /* Optional. Frees n states. No later row continues them, and their numbers may be used
+     * again. */
     void (*release)(void *session, int32_t n, const int32_t *states);
     /* Optional. Returns whether the child `token` of a state is a leaf. Its answer for EOS does not
      * matter. */
@@ -110,20 +112,21 @@ typedef struct sb_model_ops {
     size_t (*state_size)(const void *session);
     /* Writes a state to `bytes`, of state_size bytes. */
     void (*save)(const void *session, int32_t state, void *bytes);
-    /* Makes n saved states, (n, state_size) bytes, the states of these numbers, all different. */
+    /* Reads n saved states from `bytes`, (n, state_size), and stores them under the numbers
+     * `states`, which are all different. */
     sb_status (*restore)(void *session, int32_t n, const int32_t *states, const void *bytes,
                          sb_error *err);
-    /* Optional; for models with special tokens. While it is on, `begin` reads the names of special
-     * tokens in its text as these tokens; while it is off, as text. */
+    /* Optional; for models with special tokens. Sets whether `begin` reads the names of special
+     * tokens in its text as these tokens (on) or as text (off). */
     void (*set_special)(void *self, bool on);
 } sb_model_ops;
 
 /* Opens a model file. Its content, not its name, decides which kind it is. On success *model is the
  * caller's to close; on failure it is not written. The file of a neural model of more than 1 MB,
  * and of every GGUF model, stays mapped into memory: it must not be changed or cut short while the
- * model is open. Replace it by renaming another file. If it is cut short, the next use of a missing
- * page raises SIGBUS, which ends the process; the library installs no handler (the command does).
- */
+ * model is open. To replace it, rename another file to its name. If it is cut short, the next use
+ * of a missing page raises SIGBUS, which ends the process. The library installs no signal
+ * handler. */
 SB_API sb_status sb_model_open(sb_model **model, const char *path, sb_error *err);
 
 /* Makes a model of your own table. ops and info are copied, but not info->kind. On success *model
@@ -157,14 +160,14 @@ SB_API const char *sb_model_get_marker(const sb_model *model);
  * into pieces. Both are the same for a model whose text is always tokens. Call it before threads
  * share the model. */
 SB_API sb_status sb_model_set_pretokenized(sb_model *model, bool on, sb_error *err);
-/* Returns whether it is on. */
+/* Returns what sb_model_set_pretokenized has set. */
 SB_API bool sb_model_is_pretokenized(const sb_model *model);
 
-/* Chooses whether the names of special tokens in an input, such as </s>, are these tokens. Off, the
- * default: they are text, so that an input cannot end itself or begin another turn of a chat. On:
- * as a prompt written by hand needs it. Only GGUF models have special tokens in their inputs; for
- * other models true fails with SB_ERR_ARGUMENT. It has no effect on a model that is set to be
- * pretokenized, whose tokens are always named. Call it before threads share the model. */
+/* Chooses whether the names of special tokens in an input, such as </s>, are these tokens. By
+ * default they are text, so that text that is quoted in an input cannot end the input or begin
+ * another turn of a chat. Only GGUF models have special tokens in their inputs; for other models
+ * `on` fails with SB_ERR_ARGUMENT. The setting has no effect on a pretokenized model, whose inputs
+ * name all tokens. Call it before threads share the model. */
 SB_API sb_status sb_model_set_special(sb_model *model, bool on, sb_error *err);
 /* Returns what sb_model_set_special has set. */
 SB_API bool sb_model_is_special(const sb_model *model);
@@ -213,8 +216,9 @@ SB_API size_t sb_session_state_size(const sb_session *session);
 /* Writes a state to `bytes`, the caller's, of sb_session_state_size bytes. */
 SB_API sb_status sb_session_save(const sb_session *session, int32_t state, void *bytes,
                                  sb_error *err);
-/* Makes n saved states, (n, sb_session_state_size) bytes, the states of these numbers. A refused
- * argument changes nothing. If the model fails, the session has no states left. */
+/* Reads n saved states from `bytes`, (n, sb_session_state_size), and stores them under the numbers
+ * `states`. A refused argument changes nothing. If the model fails, the session has no states
+ * left. */
 SB_API sb_status sb_session_restore(sb_session *session, int32_t n, const int32_t *states,
                                     const void *bytes, sb_error *err);
 

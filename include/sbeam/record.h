@@ -81,9 +81,9 @@ typedef struct sb_record {
     size_t input_size;
     const char *model;    /* the id of the model (sb_model_info.id); NULL if it is not named */
     const char *version;  /* the version of sbeam that drew; NULL if it is not named */
-    const char *settings; /* the settings that differ from their defaults and the model, such as
-                           * "max_len 9, model 6ddd46a482bf4718": two records have equal texts if
-                           * they have the same ones */
+    const char *settings; /* the model, and the settings that differ from their defaults, such as
+                           * "max_len 9, model 6ddd46a482bf4718". Two records with the same model
+                           * and settings have equal texts */
     sb_record_sequence *sequences; /* (n_sequences) */
     size_t n_sequences;
     /* private */
@@ -106,14 +106,14 @@ SB_API sb_status sb_record_read(sb_record *record, const char *line, size_t size
 /* Frees the memory of the record and empties it. Accepts an empty record and NULL. */
 SB_API void sb_record_close(sb_record *record);
 
-/* Makes *config the settings of the draw, with the defaults for those that the record does not
- * mention, so that the same draw can be made again. Banned tokens are looked up in `model`. The
- * lists of the config are the record's. On failure *config is unchanged. */
+/* Fills in *config with the settings of the draw, so that the same draw can be made again. Settings
+ * that the record does not mention get their defaults. Banned tokens are looked up in `model`. The
+ * lists of *config belong to the record. On failure *config is unchanged. */
 SB_API sb_status sb_record_get_config(sb_record *record, const sb_model *model, sb_config *config,
                                       sb_error *err);
 /* Makes the model read and write text as it did for this draw ("pretokenized", "special",
- * "bpe_marker"). Fails if the record names another model. A record of a version that did not write
- * "version" changes nothing. */
+ * "bpe_marker"). Fails if the record names another model. If the record has no "version", the model
+ * is not changed, because older versions did not write these settings. */
 SB_API sb_status sb_record_set_model(const sb_record *record, sb_model *model, sb_error *err);
 
 /* Records that are read together, from one file or several. A set finds draws that occur twice:
@@ -124,15 +124,15 @@ typedef struct sb_record_set sb_record_set;
 SB_API sb_status sb_record_set_open(sb_record_set **set, sb_error *err);
 /* Frees the set. Accepts NULL. */
 SB_API void sb_record_set_close(sb_record_set *set);
-/* Says that the lines of the next records are those of the file `name`, which is copied. Messages
- * name files only if this function was called. */
+/* Begins a file: the line numbers of the next records belong to the file `name`, which is copied.
+ * Messages name files only if this function was called. */
 SB_API sb_status sb_record_set_begin_file(sb_record_set *set, const char *name, sb_error *err);
-/* Adds the record of this line. Fails if an earlier one has the same method, k, temperature,
- * settings, seed, stream and draw; the message names its line. */
+/* Adds the record of this line. Fails if an earlier record has the same method, k, temperature,
+ * settings, seed, stream and draw; the message names the line of that record. */
 SB_API sb_status sb_record_set_add(sb_record_set *set, const sb_record *record, uint64_t line,
                                    sb_error *err);
-/* Fails if an earlier record for which this function was called has the same stream but another
- * input: their averages would mean nothing. */
+/* Adds the input of this record. Fails if an earlier one has the same stream but another input,
+ * because an average over both would mean nothing. */
 SB_API sb_status sb_record_set_add_input(sb_record_set *set, const sb_record *record, uint64_t line,
                                          sb_error *err);
 

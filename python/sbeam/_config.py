@@ -108,7 +108,7 @@ def to_ints(values: Any, name: str, low: int, high: int) -> List[int]:
 
 
 def to_bool(value: Any, name: str) -> bool:
-    """Returns whether a value is true; an array of several elements is neither true nor false."""
+    """Returns whether a value is true. Refuses an array of several elements, which is neither."""
     try:
         return bool(value)
     except (TypeError, ValueError):

@@ -58,7 +58,7 @@ class Draw:
     samples: int  #: method reject: number of samples drawn
     sampled_rows: int  #: method reject: number of rows if samples shared no prefixes
     sequences: Tuple[Sequence, ...] = field(default=())
-    model: Optional[str] = None  #: checksum of the model file; None if the host computes the model
+    model: Optional[str] = None  #: checksum of the model file; None if the model has no file
     version: str = ""  #: the version of sbeam that drew
     _record: bytes = field(default=b"", repr=False, compare=False)  # the JSON line of the library
 

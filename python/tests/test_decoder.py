@@ -19,7 +19,7 @@ from sbeam._arrays import to_rows
 
 class AsTheLibrary(unittest.TestCase):
     def assert_same(self, draws, expected):
-        """Compares bit for bit, apart from the text, the input and the model: a host knows its own."""
+        """Compares bit for bit, except text, input and model, which a decoder does not know."""
         self.assertEqual(len(draws), len(expected))
         for a, b in zip(draws, expected):
             a, b = a.to_dict(), b.to_dict()

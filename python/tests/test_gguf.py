@@ -48,7 +48,7 @@ class Gguf(unittest.TestCase):
         self.assertEqual(found, self.command("-T1,0.5", "--draws=2", inputs=inputs))
 
     def test_special_tokens(self):
-        """</s> in a prompt is text, unless special=True makes it the token that ends a text."""
+        """In a prompt </s> is text, unless special=True makes it the token that ends a text."""
         prompt = "The end.</s><s>Tom"
         settings = {"k": 16, "seed": 3, "max_len": 24}
         for special, words in ((False, ()), (True, ("--special",))):

@@ -1,4 +1,5 @@
-"""Importing the package with too little memory ends: by an exception, or with NumPy's own message."""
+"""Tests that importing the package with too little memory ends: with an exception, or with a
+message of NumPy."""
 import resource
 import subprocess
 import sys

@@ -1,4 +1,5 @@
-"""Calls every public function with random arguments: a result or a proper exception, never a crash.
+"""Calls every public function with random arguments. Each call gives a result or a proper
+exception, and never crashes.
 
 A call begins as one that works, and some of its arguments are replaced by values of random types
 and shapes. The check runs a fixed number of calls with a fixed seed. scripts/fuzz gives another

@@ -1,5 +1,5 @@
-"""The border of the numbers: float64 rows of a host where the noise has just enough room, and the
-refusals beyond. tests/test_range.c has the same model and more of it."""
+"""Tests the limit of log-probabilities: float64 rows of a host that leave the noise just enough
+room, and the refusals beyond the limit. tests/test_range.c has the same model and more tests."""
 import collections
 import math
 import unittest
@@ -74,7 +74,7 @@ class Border(unittest.TestCase):
         self.assertEqual((found.value, found.weight_sum), (2.5, 1))
 
     def test_masks(self):
-        """Rows that mask tokens by a huge number draw as rows that mask them by -inf."""
+        """Rows that mask tokens by a huge negative number give the same draws as rows with -inf."""
         draws = []
         for mask in (NEVER, -1e10, -1e300, np.finfo(np.float64).min):
             rows = np.array([[0.3, mask, mask, 0.1], [1, 2, mask, 1.5], [0] * 4, [0] * 4,

@@ -1,7 +1,6 @@
-/* XXH64 (Yann Collet), a fast checksum of 64 bits: it tells files apart that differ by accident,
- * and `xxh64sum` computes the same number. It does not protect against someone who looks for
- * collisions.
- */
+/* XXH64 (Yann Collet), a fast checksum of 64 bits: it distinguishes files that differ by accident,
+ * and `xxh64sum` computes the same number. It does not protect against collisions that are made on
+ * purpose. */
 #ifndef BASE_CHECKSUM_H
 #define BASE_CHECKSUM_H
 

@@ -86,8 +86,8 @@ uint64_t hash_number(const struct hash_key *key, uint64_t number)
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct hash_key process_key;
 
-/* Makes a key of what differs between processes, for systems without /dev/urandom: it is harder to
- * guess than none. */
+/* Makes a key from values that differ between processes, for systems without /dev/urandom. It can
+ * be guessed, but it is better than no key. */
 static struct hash_key improvise(void)
 {
     struct timespec now = {0};

@@ -1,6 +1,6 @@
 /* Large files are mapped by mmap: a page is read when it is first used, and processes that use the
- * same model share its pages. Small ones are copied, so that nothing that happens to the file later
- * can matter. Only regular files have a reliable size, so all others are refused. */
+ * same model share its pages. Small files are copied into memory, so later changes of the file do
+ * not matter. Only regular files have a reliable size, so all others are refused. */
 #include "base/mapping.h"
 
 #include <errno.h>

@@ -103,8 +103,8 @@ static bool is_in_range(const sb_option *option, double value)
 
 enum { NUMBER_SIZE = 40 }; /* more than the longest whole number of a setting, or "%.17g", needs */
 
-/* Writes a bound or a value of a setting: whole numbers with all their digits. As a double, 2^64 -
- * 1 is 2^64. */
+/* Writes a bound or a value of a setting. Whole numbers have all their digits: 2^64 - 1 is not
+ * written as a double, which would be 2^64. */
 static void print_number(const sb_option *option, double number, int digits, char *text)
 {
     if (option->type == SB_OPTION_INT && number >= 0x1p64)

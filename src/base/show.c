@@ -3,12 +3,12 @@
  * A text from outside can hold characters that do something to the reader's screen instead of
  * appearing on it: control codes that move the cursor or rename the window, codes that turn the
  * direction of the text around, and characters without a width. The table lists them: the control
- * codes, the separators U+2028 and U+2029, the noncharacters U+FDD0..U+FDEF and U+FFFE, U+FFFF, all
+ * codes; the separators U+2028 and U+2029; the noncharacters U+FDD0..U+FDEF, U+FFFE and U+FFFF; all
  * characters that Unicode calls default-ignorable (DerivedCoreProperties), which a terminal does
- * not show, and the format controls of hieroglyphs. Three kinds are not in it, because they only
- * shape the visible characters beside them: the variation selectors U+FE00..U+FE0F and the joiners
- * U+200C and U+200D, which emoji, Persian and Indic scripts need, and the format characters that
- * are visible, the number signs of Arabic and the like. */
+ * not show; and the format controls of hieroglyphs. Three kinds are not in the table. The variation
+ * selectors U+FE00..U+FE0F and the joiners U+200C and U+200D only change the shape of visible
+ * characters; emoji, Persian and Indic scripts need them. Format characters that are visible, such
+ * as the number signs of Arabic, do no harm. */
 #include <string.h>
 
 #include "base/utf8.h"

@@ -8,8 +8,8 @@
 
 enum { MESSAGE_SIZE = sizeof(((sb_error *)0)->message) };
 
-/* Copies the text in a form that a terminal shows, because a message may quote a file or an input.
- * Leaves out the characters at the end that do not fit. */
+/* Copies the text with the escapes of sb_character_show, because a message may quote a file or an
+ * input. Characters at the end that do not fit are left out. */
 static void copy_shown(char message[MESSAGE_SIZE], const char *text)
 {
     size_t used = 0;

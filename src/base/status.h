@@ -11,8 +11,9 @@
 /* Fills in the message for a failed allocation. Returns SB_ERR_MEMORY. */
 sb_status status_no_memory(sb_error *err);
 
-/* Refuses a text with a zero byte (NUL), because a message that quotes it would end there. `what`
- * names the text, as in "byte 3 of the prompt". Returns SB_OK if there is none. */
+/* Fails if a text has a zero byte (NUL), because a message that quotes the text would end there.
+ * `what` names the text, such as "the prompt" in "byte 3 of the prompt". Returns SB_OK if there is
+ * no zero byte. */
 sb_status status_refuse_zero(const char *what, const char *text, size_t size, sb_error *err);
 
 enum { STATUS_NAME_SIZE = 204 };

@@ -119,8 +119,8 @@ static void copy_out(struct cached_steps *steps, const struct request *request, 
     memcpy(steps->next_states[i], data + steps->row_size, steps->state_size);
 }
 
-/* Computes the rows indices[0 .. n - 1], n <= most_fresh. Their own claims get the data. In the
- * session the states that they continue are 0, 1, ..., and the state of row j is then j. */
+/* Computes the rows indices[0 .. n - 1], n <= most_fresh, and gives the data to their claims. In
+ * the session the rows continue states 0, 1, ..., and row j becomes state j. */
 static sb_status evaluate_some(struct cached_steps *steps, const struct request *request,
                                const int32_t *indices, size_t n, sb_error *err)
 {
@@ -208,8 +208,8 @@ static sb_status gather(struct cached_steps *steps, const struct request *reques
     return status == SB_OK ? evaluate(steps, request, n_left, err) : status;
 }
 
-/* Gives the states of this step their numbers. If the model has leaves, the session gets them, too,
- * because it answers for them. */
+/* Stores the states of this step under their numbers. If the model has leaves, restores the states
+ * in the session, too, because sb_session_is_leaf needs them there. */
 static sb_status keep_states(struct cached_steps *steps, size_t n, const int32_t *to, sb_error *err)
 {
     for (size_t i = 0; i < n; i++) {

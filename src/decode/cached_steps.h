@@ -3,8 +3,8 @@
  * cached_steps_take is called like sb_session_step and gives the same rows. If any draw,
  * temperature or thread has computed a prefix before, its row and its state are copied from the
  * cache. With the state, decoding can continue from the prefix even if this session never computed
- * it. So the states of the search are kept here, as bytes; the session gets those that it needs for
- * a call of the model, under numbers of that call. */
+ * it. So the states of the search are kept here, as bytes. For each call of the model, the session
+ * gets only the states that the call needs, under numbers of that call. */
 #ifndef DECODE_CACHED_STEPS_H
 #define DECODE_CACHED_STEPS_H
 

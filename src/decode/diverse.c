@@ -66,7 +66,7 @@ static sb_status expand_group(sb_decoder *decoder, struct slot *slot, size_t fir
 }
 
 /* Puts the entries of the groups that earlier chunks have completed back on slot->next and counts
- * their tokens. Returns their number in *n. */
+ * their tokens. *n becomes the number of these entries. */
 static sb_status keep_groups(sb_decoder *decoder, struct slot *slot, size_t *n)
 {
     const int64_t root = slot->now.entries[slot->first_entry].root;

@@ -34,7 +34,7 @@ static void end_reading(struct pool *pool, struct reading *reading)
     alloc_free(reading);
 }
 
-/* Lets the caller write the results that the sink has gathered, if no other input can begin. */
+/* Calls the caller's flush, if no other input can begin, so that the sink can write its results. */
 static void flush_if_dry(struct pool *pool)
 {
     if (!pool->is_dry || pool->n_flushed == pool->n_handed || pool->status != SB_OK)
@@ -47,7 +47,8 @@ static void flush_if_dry(struct pool *pool)
         stop_with(pool, error.status, &error);
 }
 
-/* Returns whether the source can be asked. If another worker waits for it, it has no input. */
+/* Returns whether the source can be asked. If another worker waits for the source, the source has
+ * no input. */
 static bool source_is_ready(struct pool *pool)
 {
     if (pool->is_waiting)
@@ -111,9 +112,10 @@ static bool take_job(struct pool *pool, bool is_idle, struct work *work)
     return true;
 }
 
-/* Waits until there may be a job. One worker waits for the source, without the lock, so that the
- * others can hand over their results; it looks up ten times a second whether the work has ended. A
- * single worker without an interrupt is the only one who could end it. */
+/* Waits until there may be a job. One worker waits for the source. It does not hold the lock, so
+ * the others can hand over their results, and ten times a second it checks whether the work has
+ * ended. A single worker without an interrupt need not check, because nothing else can end the
+ * work. */
 static void wait_for_job(struct pool *pool)
 {
     enum { TENTH = 100 }; /* of a second, in milliseconds */
@@ -245,9 +247,9 @@ static sb_status check_model(const struct pool *pool, sb_error *err)
     return SB_OK;
 }
 
-/* Sets the batch to that of the plan, or to fewer if there are never so many jobs or if the model
- * has too few rows. If possible, each job leaves one row unused, for what the model keeps of its
- * input, such as a prompt. */
+/* Sets the batch to that of the plan, or lower if there are never that many jobs at once or if the
+ * model has too few rows. If possible, each job leaves one row unused, for what the model keeps of
+ * its input, such as a prompt. */
 static void choose_batch(struct pool *pool)
 {
     const int64_t limit = sb_model_get_info(pool->model)->max_rows;

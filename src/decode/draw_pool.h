@@ -46,7 +46,7 @@ struct pool {
     bool is_dry;          /* the source had no input when it was last asked */
     struct pending *ring; /* (ring_size) job number j is at index j % ring_size */
     uint64_t ring_size, n_taken, n_handed;
-    uint64_t n_flushed; /* results that had been handed over when the caller last flushed */
+    uint64_t n_flushed; /* number of results that were handed over before the last flush */
     sb_cache_stats cached;
     sb_status status; /* the first failure */
     sb_error error;
@@ -60,8 +60,8 @@ struct work {
 };
 
 /* Takes the next job. Returns false if there is none now, the work has ended, or the ring is full.
- * If may_wait, waits for an input and for room in the ring, and returns false only if the work has
- * ended: only for workers that have nothing else to do. */
+ * With may_wait it waits for an input and for room in the ring, and returns false only if the work
+ * has ended. Only a worker that has nothing else to do may wait. */
 bool pool_take(struct pool *pool, bool may_wait, struct work *work);
 /* Returns whether there are no more jobs. */
 bool pool_is_empty(struct pool *pool);

@@ -9,8 +9,8 @@
 #include "decode/interrupt.h"
 #include "decode/loop.h"
 
-/* Maximum number of bytes for the scores of the rows that a worker asks for at once, if one row
- * does not have more. It is wide enough for fast matrix products: 512 rows of 32,000 floats. */
+/* Maximum number of bytes of scores that a worker asks for at once, unless a single row has more.
+ * It is enough for fast matrix products: 512 rows of 32,000 floats. */
 enum { MOST_SCORE_BYTES = 1 << 26 };
 
 static atomic_int rows_in_tests;
@@ -74,8 +74,8 @@ static size_t score_size(const sb_model_info *info)
     return info->row_type == SB_ROW_FLOAT ? sizeof(float) : sizeof(double);
 }
 
-/* Returns how many rows are asked for at once. The number is a function of the model, so that a
- * draw does not depend on the batch, the threads or the other draws. */
+/* Returns the maximum number of rows that are asked for at once. The number is a function of the
+ * model, so that a draw does not depend on the batch, the threads or the other draws. */
 static size_t count_rows(const sb_model_info *info)
 {
     const size_t in_tests = (size_t)atomic_load(&rows_in_tests);

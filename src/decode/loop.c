@@ -189,8 +189,9 @@ static sb_status advance_slot(sb_decoder *decoder, struct slot *slot, const void
     return slot->n_expanded < slot->n_wanted ? SB_OK : complete_level(decoder, slot, err);
 }
 
-/* Chooses the next chunk of each slot, as far as they fit, beginning with decoder->first_slot.
- * Returns the number of their rows. */
+/* Chooses the next chunk of each slot, beginning with decoder->first_slot. A slot whose chunk does
+ * not fit into the request any more has no chunk this time. Returns the number of rows of all
+ * chunks. */
 static size_t choose_chunks(sb_decoder *decoder)
 {
     const size_t most = decoder->most_rows > 0 ? decoder->most_rows : SIZE_MAX;

@@ -9,8 +9,8 @@
 sb_status loop_build_request(sb_decoder *decoder, sb_error *err);
 /* Prepares a new decoder for a caller with a session. The decoder numbers states and asks for at
  * most most_rows rows at once (0: no limit). A slot whose level has more rows asks for them in
- * chunks of most_rows, whatever the other slots do; so its result depends only on its job and on
- * most_rows. */
+ * chunks of most_rows. The chunks do not depend on the other slots, so the result of a slot depends
+ * only on its job and on most_rows. */
 void loop_serve_session(sb_decoder *decoder, size_t most_rows);
 /* Gives the rows of sb_decoder_rows the states that they continue and become, as for
  * sb_session_step. Call it once before each sb_decoder_advance. decoder->states.released lists

@@ -62,8 +62,8 @@ static void prune(const sb_decoder *decoder, struct slot *slot, size_t n)
 }
 
 /* Moves the head of a stream to slot->next and sets the score of the stream to that of its next
- * element, or to -inf if there is none. A row that has given the last entry of the beam keeps its
- * score: prune counts its other children. */
+ * element, or to -inf if there is none. The stream that gives the last entry of the beam keeps its
+ * score, because prune counts the other children of its row. */
 static sb_status take_head(sb_decoder *decoder, struct slot *slot, struct candidate *stream,
                            size_t width)
 {

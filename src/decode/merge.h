@@ -2,9 +2,9 @@
  * the other methods that draw each beam without replacement share it.
  *
  * Each prefix gives its children best first (math/children.h). So the next beam is a k-way merge of
- * these streams, and comes out in descending order of G. A finished leaf is a stream of one. If the
- * rows come in chunks, the beam so far is a stream of the next merge: every child has the same
- * value in any chunk, so the result is the same. */
+ * these streams, and comes out in descending order of G. A finished leaf is a stream of one entry.
+ * If the rows come in chunks, the beam so far is one of the streams of the next merge. The value of
+ * a child does not depend on its chunk, so the result is the same. */
 #ifndef DECODE_MERGE_H
 #define DECODE_MERGE_H
 

@@ -23,8 +23,8 @@ struct method {
     void (*close)(void *own);
     /* Required. Resets slot->own. Puts the root, or several entries that share it, on slot->now. */
     sb_status (*start)(sb_decoder *decoder, struct slot *slot);
-    /* Required. Called for each chunk of a level, with its rows open. Adds to slot->next what this
-     * chunk of slot->now offers, so that after the last chunk slot->next is the next beam. */
+    /* Required. Called for each chunk of a level, with its rows open. Adds children of this chunk
+     * of slot->now to slot->next. After the last chunk slot->next is the next beam. */
     sb_status (*expand)(sb_decoder *decoder, struct slot *slot);
     /* Optional. Called after the last chunk, when the entries of slot->next have their paths and
      * rows. May take finished entries off slot->next; ends the search by setting n_wanted to 0. */

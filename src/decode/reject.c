@@ -103,8 +103,9 @@ static sb_status pack_paths(sb_decoder *decoder, struct slot *slot, size_t first
     return status;
 }
 
-/* Adds a sample to `found`, unless its sequence is there. The node is already a hash, but one that
- * anyone can compute, so a model could be made whose sequences collide. */
+/* Adds a sample to `found`, unless its sequence is there. The node is already a hash, but anyone
+ * can compute it, so a model could be made whose sequences collide. The table therefore hashes it
+ * again, with a key. */
 static sb_status add_if_new(struct rejection *rejection, const struct entry *sample)
 {
     const size_t mask = rejection->table_size - 1;

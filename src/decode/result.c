@@ -107,11 +107,11 @@ static sb_status copy_tokens(const struct slot *slot, sb_result *result)
     return SB_OK;
 }
 
-/* Refuses the draw if the order of its sequences, or a log-probability, may be wrong because it is
- * too large for a double. Only the sequences that are returned count. A prefix that was on the beam
- * for a while does no harm: those with a log-probability above the limit rank before all others, by
- * exact values, at every step; and a prefix never gets likelier. The threshold may be below the
- * limit: it is then far from all sequences, and its relative error is that of any double. */
+/* Refuses the draw if a log-probability is so low that the order of the sequences may be wrong, or
+ * that it is not a double. Only the sequences that are returned count. A prefix that was on the
+ * beam only for a while does no harm: at every step the prefixes with a log-probability above the
+ * limit rank before all others, and a longer prefix is never likelier. The threshold may be below
+ * the limit. It is then far from all sequences, and its relative error is that of any double. */
 static sb_status check_range(const sb_decoder *decoder, const struct slot *slot, sb_error *err)
 {
     const bool has_noise = decoder->method->ranks_by_noise;
@@ -121,7 +121,7 @@ static sb_status check_range(const sb_decoder *decoder, const struct slot *slot,
             return status_fail(
                 err, SB_ERR_LIMIT,
                 "sequence %zu has the log-probability %.10g after %d steps at temperature %g; "
-                "expected at least -1e9, because a larger number has no room for the noise that "
+                "expected at least -1e9, because a lower number has no room for the noise that "
                 "decides the order; raise the temperature, draw fewer sequences, give impossible "
                 "tokens the score -inf, or use method beam, which needs no noise",
                 i + 1, entry->phi, entry->depth, slot->temperature);

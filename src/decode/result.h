@@ -5,7 +5,7 @@
 #include "decode/slot.h"
 
 /* Fills slot->result from slot->now: tokens, weights and the probability of the whole draw. Returns
- * SB_ERR_LIMIT if a log-probability is too large for the noise, or for a double. */
+ * SB_ERR_LIMIT if a log-probability is too low for the noise or for a double. */
 sb_status result_build(sb_decoder *decoder, struct slot *slot, sb_error *err);
 /* Makes a result empty, but keeps its memory for the next one. */
 void result_clear(sb_result *result);

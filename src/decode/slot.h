@@ -8,9 +8,9 @@
  *
  * The rows of a level may come in several chunks, so that not all of them are in memory at once. A
  * chunk is a run of entries of the beam with their rows. After each chunk slot->next holds the best
- * of what the chunks so far have offered, so the children that it keeps must be made into entries
- * before their rows go. Entries of earlier chunks compete as candidates with those of the next one.
- * Paths and the list of rows to ask for are made when the last chunk is done. */
+ * children of all chunks so far. They are made into entries before their rows are freed. Entries of
+ * earlier chunks compete as candidates with the children of the next chunk. Paths and the list of
+ * rows to ask for are made after the last chunk. */
 #ifndef DECODE_SLOT_H
 #define DECODE_SLOT_H
 
@@ -160,7 +160,7 @@ static inline bool slot_is_last_chunk(const struct slot *slot)
 }
 
 /* Moves the entries of earlier chunks from slot->next to decoder->earlier, for a method that
- * chooses among them and the candidates of this chunk. slot->next is empty then. */
+ * chooses among them and the candidates of this chunk. Afterwards slot->next is empty. */
 static inline void slot_set_aside(sb_decoder *decoder, struct slot *slot)
 {
     beam_swap(&slot->next, &decoder->earlier);
@@ -183,8 +183,9 @@ sb_status slot_push_child(sb_decoder *decoder, struct slot *slot, int32_t parent
 sb_status slot_keep(struct slot *slot, int32_t i);
 /* Appends any candidate to slot->next, with its score. */
 sb_status slot_push(sb_decoder *decoder, struct slot *slot, const struct candidate *candidate);
-/* Makes the paths of the new entries of slot->next and the list of the rows to ask for, when the
- * level has been expanded. Neighbours that are the same node share one row and one path. */
+/* Makes the paths of the new entries of slot->next and the list of the rows to ask for. Call it
+ * when the whole level has been expanded. Neighbours that are the same node share one row and one
+ * path. */
 sb_status slot_complete(struct slot *slot);
 /* Returns how the child `token` of an entry ends. If memory is short, *status is SB_ERR_MEMORY;
  * otherwise *status is unchanged. */

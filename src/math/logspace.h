@@ -16,8 +16,8 @@
  */
 #define LOGSPACE_MOST 1e9
 
-/* Returns x, or the smallest double if x is below it: the logarithm of a probability that is not
- * zero is never -inf, however small it is. NaN stays NaN. */
+/* Returns x, or the lowest double if x is below it, so that the logarithm of a probability above
+ * zero is never -inf. NaN stays NaN. */
 static inline double logspace_saturate(double x)
 {
     return x < -DBL_MAX ? -DBL_MAX : x;

@@ -75,7 +75,8 @@ static sb_status grow_table(ngrams *set)
 /* Counts one more occurrence of an n-gram. *node is its parent, and becomes the n-gram itself. */
 static sb_status count_node(ngrams *set, int order, int32_t word, int32_t *node)
 {
-    /* Room for one more comes first, so that one search gives the node or its place. */
+    /* Makes room for one more first, so that one search finds the node or the free element for
+     * it. */
     if (set->n_nodes >= set->n_slots / 2 && grow_table(set) != SB_OK)
         return SB_ERR_MEMORY;
     const size_t slot = find_slot(set, *node, word);

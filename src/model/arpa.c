@@ -11,9 +11,9 @@
  * back-offs of the contexts longer than j. This takes one pass over the vocabulary and one over the
  * children.
  *
- * A state is the trie node of h_j for j = 1 .. order - 1, or -1 if there is none. The
- * trie runs forward, so the next state takes one search among children for each j: h_j w is a child
- * of h_j.
+ * A state holds, for j = 1 .. order - 1, the trie node of h_j, or -1 if there is none. The trie
+ * runs forward, so the next state takes one search among children for each j: h_j w is a child of
+ * h_j.
  *
  * The history begins with <s> if the file has it, and is empty otherwise. Rows sum to 1 only as
  * precisely as the file's digits, and in some files not at all: some writers leave back-offs of

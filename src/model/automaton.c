@@ -1,4 +1,4 @@
-/* The automaton as a model: a session keeps the automaton's state for each of its states.
+/* Uses an automaton as a model: a state of a session is the number of a state of the automaton.
  *
  * A token without an edge has probability zero and leads to a dead state, in which all tokens have
  * probability zero. So a sequence outside the model can be scored. Continuing a leaf is an error,

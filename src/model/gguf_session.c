@@ -37,7 +37,7 @@ enum {
     LOST = -2, /* a failure has destroyed it */
 };
 
-/* What session.heir says of a state if it is not the number of a row. */
+/* The values of session.heir that are not the number of a row. */
 enum {
     OVERWRITTEN = -1, /* by this step, and no row continues it */
     KEPT = -2,        /* this step does not overwrite it */
@@ -302,8 +302,8 @@ void gguf_session_release(void *opened, int32_t n, const int32_t *states)
         free_state(s, states[i]);
 }
 
-/* Removes the states of an input that begins again: nothing continues them, and its prompt needs
- * the room. */
+/* Removes the states of an input that begins again: no row continues them, and the prompt needs the
+ * room. */
 static void drop_states_of(session *s, int32_t input)
 {
     for (int32_t i = 0; i < s->spec.max_states; i++)
@@ -359,7 +359,7 @@ static sb_status start_row(session *s, int32_t i, int32_t input, float *row, sb_
     } else {
         if (s->n_unused < s->spec.max_states)
             return status_fail(err, SB_ERR_STATE,
-                               "an input begins again beside %d of its states; with this number of "
+                               "an input begins again while it has %d states; with this number of "
                                "states there is no sequence left for its prompt",
                                (int)(s->spec.max_states - s->n_unused));
         clear_states(s, NONE); /* so that sequence 0 is the next one */
@@ -381,8 +381,8 @@ static void drop_states(session *s)
     clear_states(s, NONE);
 }
 
-/* Finds for each state that is overwritten the row that takes over its sequence. Removes those that
- * no row continues. */
+/* Finds, for each state that is overwritten, the row that takes over its sequence. Removes the
+ * overwritten states that no row continues. */
 static sb_status choose_heirs(session *s, int32_t n_rows, const int32_t *from, const int32_t *to,
                               sb_error *err)
 {

@@ -5,7 +5,7 @@
  * there. Special tokens that stand for no text are left out.
  *
  * In a prompt the name of a special token, such as </s>, is text unless the model is set to read
- * special tokens: a prompt that quotes a stranger must not be able to end itself or to begin
+ * special tokens: text that is quoted in a prompt must not be able to end the prompt or to begin
  * another turn of a chat. */
 #include <string.h>
 
@@ -50,9 +50,10 @@ static void call_tokeniser(void *argument)
     t->n = llama_tokenize(t->vocab, t->text, t->size, t->ids, t->room, t->is_whole, t->has_special);
 }
 
-/* Tokenises text that is known to be UTF-8. If is_whole, it is a prompt: adds the tokens that the
- * model puts before a text, and reads the names of special tokens as these tokens if the model is
- * set to. In an output they are always text, because special tokens have no text there. */
+/* Tokenises text that is known to be UTF-8. If is_whole, the text is a prompt: adds the tokens that
+ * the model puts before a text and, if the model is set to, reads the names of special tokens as
+ * these tokens. In an output such names are always text, because special tokens have no text
+ * there. */
 static sb_status tokenise(const gguf *m, const char *text, size_t size, bool is_whole,
                           int32_t **ids, int32_t *n_ids, sb_error *err)
 {

@@ -1,6 +1,6 @@
-/* A file of at most 256 MiB is read whole. Of a larger one the checksum takes the size (8 bytes,
+/* A file of at most 256 MiB is read whole. For a larger file the checksum covers its size (8 bytes,
  * little-endian), the first and the last MiB, and 1,000 blocks of 4 KiB at fixed, evenly spaced
- * positions: reading all of a language model would take longer than drawing from it. */
+ * positions. Reading all of a language model would take longer than drawing from it. */
 #include "model/model_id.h"
 
 #include <errno.h>

@@ -39,7 +39,7 @@ sb_status sb_session_open(sb_session **session, const sb_model *model, const sb_
     if (whole.max_states == 0)
         whole.max_states = whole.max_rows;
     if (model->info.max_rows > 0 && whole.max_states > model->info.max_rows)
-        return status_fail(err, SB_ERR_LIMIT, "%d states, but the model has at most %d",
+        return status_fail(err, SB_ERR_LIMIT, "%d states at once, but the model has at most %d",
                            (int)whole.max_states, (int)model->info.max_rows);
     sb_session *const s = alloc_zeroed(1, sizeof *s);
     if (s == NULL)

@@ -1,5 +1,5 @@
-/* See blas.h. The function is declared here and not by cblas.h, so that a build needs no OpenBLAS
- * and its user can install it later. */
+/* See blas.h. The function is declared here and not by cblas.h, so that a build does not need
+ * OpenBLAS and users can install it later. */
 #include "nn/blas.h"
 
 #include <dlfcn.h>
@@ -21,10 +21,11 @@ typedef void (*set_threads_function)(int n);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static sgemm_function sgemm; /* NULL: OpenBLAS cannot be used */
 
-/* Tells whether there is room for OpenBLAS. If it cannot allocate a buffer it tries again for ever,
- * so it is loaded only if it will get them. On x86-64 a buffer takes 128 MB of addresses. Each
- * worker that it starts has one and a stack of 8 MB, and so has each of our threads, of which there
- * are about as many as processors. The addresses are reserved for a moment and not used. */
+/* Returns whether there is room for OpenBLAS. If OpenBLAS cannot allocate a buffer, it tries again
+ * for ever, so it is loaded only if there is room for all its buffers. On x86-64 a buffer takes 128
+ * MB of addresses. Each worker that OpenBLAS starts has a buffer and a stack of 8 MB, and so has
+ * each of our threads; there are about as many of either as processors. The addresses are reserved
+ * for a moment and not used. */
 static bool has_room(void)
 {
     static const size_t library = (size_t)64 << 20, thread = (size_t)136 << 20;

@@ -27,7 +27,7 @@ typedef struct session {
     fconv_encoder encoder;
     windows *layers;    /* (n_layers) */
     int32_t *place;     /* (n_states) position of the last token, by number of the state */
-    int32_t *new_place; /* (n_rows) the same of the rows of this step */
+    int32_t *new_place; /* (n_rows) the same for the rows of this step */
     size_t place_capacity, new_place_capacity;
     float *embedded; /* (n_rows, embedding) */
     float *gates;    /* (n_rows, 2 * widest), or the output's width if that is larger */

@@ -33,8 +33,8 @@ typedef struct gemm {
     void *memory;   /* the memory of both */
 } gemm;
 
-/* Returns the best way on this machine: the same for as long as the process runs. It loads OpenBLAS
- * if the machine needs it. SBEAM_CPU=plain rules out `packed`. */
+/* Returns the best way on this machine, which stays the same for as long as the process runs. Loads
+ * OpenBLAS if the machine needs it. SBEAM_CPU=plain rules out `packed`. */
 gemm_way gemm_best_way(void);
 /* Returns the name of a way: "packed", "OpenBLAS" or "plain". */
 const char *gemm_way_name(gemm_way way);

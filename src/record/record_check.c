@@ -1,7 +1,7 @@
 /* Compares the numbers of a record with each other. Every draw of sbeam passes, from any build and
- * machine: the limits leave room for rounding, which is below 1e-12 for the weights (they are
- * computed from the same two doubles) and below 1e-7 for the total probability (a row of floats is
- * normalised to about 1e-7). */
+ * machine, because the limits leave room for rounding. The error of a weight is below 1e-12,
+ * because it is computed from the same two doubles. The error of the total probability is below
+ * 1e-7, because a row of floats is normalised to about 1e-7. */
 #include "record/record_check.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Whether the numbers of a record fit together. */
+/* Checks that the numbers of a record fit together. */
 #ifndef RECORD_RECORD_CHECK_H
 #define RECORD_RECORD_CHECK_H
 

@@ -81,8 +81,8 @@ static bool is_plain_string(const json_value *value)
     return json_is_string(value) && strlen(json_text(value)) == json_text_size(value);
 }
 
-/* Checks the lists: if an item were skipped by mistake, the distribution would be another one. A
- * token without text is banned by its id. */
+/* Checks that the items of the lists have the right types, because a skipped item would change the
+ * distribution. A token without text is banned by its id. */
 static sb_status put_lists(json_buffer *to, const json_value *root, sb_error *err)
 {
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {

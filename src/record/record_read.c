@@ -1,7 +1,7 @@
 /* Reads records. It requires the keys that estimates need, because estimates from a draw that was
- * cut or edited by hand would be wrong but look right; record_check.c then compares them with each
- * other. text/json.h checks the JSON; it refuses NaN and numbers that are too large for a double.
- */
+ * cut or edited by hand would be wrong but look right. record_check.c then compares the numbers
+ * with each other. text/json.h checks the JSON; it refuses NaN and numbers that are too large for a
+ * double. */
 #include <math.h>
 #include <string.h>
 

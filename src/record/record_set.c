@@ -1,6 +1,6 @@
-/* Finds records that occur twice. A record is kept as a fingerprint of 128 bits under a secret key:
- * two records have the same one by accident with probability 2^-128, and nobody can choose numbers
- * that collide. */
+/* Finds records that occur twice. A record is kept as a fingerprint of 128 bits, with a random key.
+ * Two different records have the same fingerprint with probability 2^-128, and a file cannot be
+ * made so that they collide. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ struct seen {
     uint64_t key[2];
     uint64_t line;  /* 0: this entry of the table is free */
     uint64_t input; /* hash of the input */
-    size_t n_files; /* number of files begun: the line is of the last of them */
+    size_t n_files; /* number of files begun before; the line belongs to the last of them */
 };
 
 /* An open hash table, at most half full. */
@@ -79,7 +79,7 @@ static void name_line(const sb_record_set *set, const struct seen *entry, char *
              entry->n_files > 0 ? " of " : "", file);
 }
 
-/* Returns the entry with this key, or the free one where it belongs. */
+/* Returns the entry with this key, or the free entry for it. */
 static struct seen *find(const struct table *table, const uint64_t key[2])
 {
     size_t i = (size_t)key[0] & (table->n_entries - 1);
@@ -105,7 +105,7 @@ static sb_status make_room(struct table *table)
     return SB_OK;
 }
 
-/* Finds or adds the entry of `n` numbers and a text. *is_new tells which. */
+/* Finds or adds the entry of `n` numbers and a text. *is_new says whether it was added. */
 static sb_status look_up(sb_record_set *set, struct table *table, const uint64_t *numbers, size_t n,
                          const char *text, struct seen **entry, bool *is_new)
 {

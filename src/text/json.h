@@ -5,9 +5,9 @@
  * number too large for a double, a text of more than 1 GiB, and nesting of 2,048 levels or more.
  *
  * A value takes 16 bytes, and needs at least two bytes of text. So the values of a text take at
- * most 10 times its size, and while it is parsed at most 24 times more (for a list of digits, the
- * worst case, 17 in all were measured). Looking up a key takes at most a logarithmic number of
- * comparisons, and parsing n keys at most n log n, for any keys. */
+ * most 10 times its size, and parsing takes at most 24 times more for a while. (For a list of
+ * digits, the worst case, 17 times in all were measured.) Finding one of n keys takes at most about
+ * log n comparisons, and parsing them at most about n log n, for any keys. */
 #ifndef TEXT_JSON_H
 #define TEXT_JSON_H
 

@@ -2,12 +2,12 @@
  *
  * Values wait on a stack until the container around them ends. An open container is on the stack
  * itself, below its values, and knows the index of the container around it. When it ends, its
- * values move to memory of their own, side by side, and it holds a pointer to them; so the n-th
- * value of an array is found at once, and a list of a million values is copied once.
+ * values move to memory of their own, side by side, and the container holds a pointer to them. So
+ * the n-th value of an array is found at once, and a list of a million values is copied only once.
  *
- * A few keys are compared with one another to find one that appears twice; many are sorted, by
- * merging. A hash would be faster for harmless keys, but only a keyed one is safe from keys that
- * were made to collide. */
+ * To find a key that appears twice, a few keys are compared with one another, and many keys are
+ * sorted by merging. A hash would be faster for most keys, but only a keyed hash is safe from keys
+ * that were made to collide. */
 #include "text/json_parse.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 enum { FIRST_VALUES = 64, MOST_VALUES = 1 << 16 };
 
-/* Memory for values, which stay where they are. */
+/* Memory for values, which never move. */
 typedef struct block {
     struct block *next;
     json_value values[];
@@ -54,8 +54,8 @@ static sb_status push(parser *p, json_value value)
     return SB_OK;
 }
 
-/* Returns memory for n values, or NULL. A large list has a block of its own, so that little is lost
- * at the end of a block. */
+/* Returns memory for n values, or NULL. A large list has a block of its own, so that little memory
+ * is wasted at the end of a block. */
 static json_value *take_values(parser *p, size_t n)
 {
     if (n > p->n_free) {
@@ -228,7 +228,7 @@ static sb_status read_key(parser *p)
     return SB_OK;
 }
 
-/* Reads up to the next value, which it also reads, or to the end of a container. */
+/* Reads the next value, or the end of a container. */
 static sb_status read_next(parser *p)
 {
     const bool is_object = p->stack[p->inner].type == JSON_OBJECT;

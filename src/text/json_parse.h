@@ -8,7 +8,7 @@ enum {
     JSON_MAX_DEPTH = 2048,        /* levels of nesting, the innermost value included */
     JSON_MAX_TEXT = 1 << 30,      /* bytes of a text */
     JSON_FEW_MEMBERS = 16,        /* an object with more has a sorted list of its keys */
-    JSON_MAX_LINE = (1 << 29) - 1 /* the largest line that a value can tell */
+    JSON_MAX_LINE = (1 << 29) - 1 /* the largest number of a line that a value can hold */
 };
 
 typedef enum json_type {
@@ -48,10 +48,10 @@ typedef struct json_problem {
 } json_problem;
 
 /* Parses text[0 .. size), which is followed by a zero byte. Takes over the text, which was made by
- * alloc.h and whose strings are decoded in place: it is freed on failure, and otherwise by
- * json_close(*root). `allow_zero` says whether strings that are not keys may have zero bytes.
- * Returns SB_ERR_MEMORY, or SB_ERR_LIMIT (too deep) and SB_ERR_FORMAT (anything else) with a
- * problem. */
+ * alloc.h, and decodes its strings in place. On failure the text is freed; on success
+ * json_close(*root) frees it. `allow_zero` says whether strings that are not keys may have zero
+ * bytes. Fails with SB_ERR_MEMORY, with SB_ERR_LIMIT if the nesting is too deep, or with
+ * SB_ERR_FORMAT. The last two fill in *problem. */
 sb_status json_parse(json_value **root, char *text, size_t size, bool allow_zero,
                      json_problem *problem);
 

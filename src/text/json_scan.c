@@ -1,5 +1,5 @@
-/* Reads the words of JSON. The text is followed by a zero byte, which no word contains, so that
- * nothing looks for the end of the text while it reads.
+/* Reads the words of JSON. The text is followed by a zero byte, which no word contains, so reading
+ * a word need not check for the end of the text.
  *
  * Strings are decoded in place, because no escape is shorter than what it stands for. */
 #include "text/json_scan.h"

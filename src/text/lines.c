@@ -20,10 +20,11 @@
 
 enum { FIRST_BUFFER = 1 << 18, ZLIB_BUFFER = 1 << 17 };
 
-/* The most bytes that lines_read_rest takes for each byte of a compressed file. gzip can make 1,032
- * bytes of one, so that a small file could fill the memory. Models with numbers of 16 digits have a
- * ratio of 2 to 3. Some with many equal numbers have a ratio of 80 to 470, so the limit begins only
- * where a file becomes larger than the longest line; the user can decompress such a file. */
+/* Maximum number of bytes that lines_read_rest reads for each byte of a compressed file. gzip can
+ * make 1,032 bytes of one, so a small file could fill the memory. Models with numbers of 16 digits
+ * have a ratio of 2 to 3. Some models with many equal numbers have a ratio of 80 to 470, so the
+ * limit applies only if the text becomes larger than LINES_MAX_LINE; the user can decompress such a
+ * file. */
 enum { MOST_PER_BYTE = 32 };
 
 struct lines_reader {
@@ -228,7 +229,8 @@ sb_status lines_next(lines_reader *reader, const char **line, size_t *size, sb_e
     return SB_OK;
 }
 
-/* Returns the most bytes that a compressed file may become, or SIZE_MAX for other sources. */
+/* Returns the maximum size of a compressed file after decompression, or SIZE_MAX for other
+ * sources. */
 static size_t most_bytes(const lines_reader *r)
 {
     if (r->file == NULL || gzdirect(r->file))

@@ -43,10 +43,10 @@ sb_status lines_peek(lines_reader *reader, const char **data, size_t *size, sb_e
  * belongs to the reader, is valid until the next call, and is not terminated. */
 sb_status lines_next(lines_reader *reader, const char **line, size_t *size, sb_error *err);
 
-/* Reads everything from here on, up to `limit` bytes; a longer rest is SB_ERR_LIMIT. So is a
- * compressed file that becomes larger than both LINES_MAX_LINE and 32 times its size (for a pipe,
- * whose size is unknown, LINES_MAX_LINE). *text belongs to the caller, who releases it with
- * alloc_free. */
+/* Reads the rest of the file, up to `limit` bytes; a longer rest is SB_ERR_LIMIT. A compressed file
+ * that becomes larger than both LINES_MAX_LINE and 32 times its size is SB_ERR_LIMIT, too. The size
+ * of a pipe is not known, so its limit is LINES_MAX_LINE. *text belongs to the caller, who releases
+ * it with alloc_free. */
 sb_status lines_read_rest(lines_reader *reader, size_t limit, char **text, size_t *size,
                           sb_error *err);
 

@@ -71,7 +71,8 @@ static sb_status grow_table(vocab *words)
 
 sb_status vocab_add(vocab *words, const char *text, size_t size, int32_t *id, bool *is_new)
 {
-    /* Room for one more comes first, so that one search gives the text or its place. */
+    /* Makes room for one more first, so that one search finds the text or the free element for
+     * it. */
     if ((size_t)words->n >= words->n_slots / 2 && grow_table(words) != SB_OK)
         return SB_ERR_MEMORY;
     const size_t slot = find_slot(words, text, size);

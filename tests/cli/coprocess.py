@@ -1,4 +1,4 @@
-"""Runs sbeam with pipes that stay open, as a program does that sends a line and waits for the answer."""
+"""Runs sbeam with pipes that stay open, like a program that sends a line and waits for the answer."""
 import os
 import select
 import subprocess
@@ -32,7 +32,7 @@ class Coprocess:
         self.process.stdin.write(to_bytes(text))
 
     def receive(self, size, seconds=DEADLINE):
-        """Returns all output so far: when it has `size` bytes, at its end, or when the time is over."""
+        """Waits until the output has `size` bytes, ends, or the time is over. Returns all output so far."""
         end = time.monotonic() + seconds
         while len(self.out) < size and select.select([self.process.stdout], [], [], max(0, end - time.monotonic()))[0]:
             got = os.read(self.process.stdout.fileno(), 65536)
@@ -45,7 +45,7 @@ class Coprocess:
         return self.process.poll() is None
 
     def end(self, seconds=DEADLINE):
-        """Returns the result of a command that ends by itself; its exit code is None if it does not."""
+        """Waits for a command that ends by itself. Returns its result; the exit code is None if it does not end."""
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -60,7 +60,7 @@ class Coprocess:
 
 
 def wait_for_file(path, text, process, seconds=DEADLINE):
-    """Returns whether the file holds the text in time, while the process runs."""
+    """Waits until the file holds the text. Returns False if the process has ended or the time is over."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and process.is_running():
         if to_bytes(text) in path.read_bytes():

@@ -1,5 +1,5 @@
-"""Files that were made to be slow: their words or numbers collided in the tables of earlier versions. Reading them
-must take about as long as reading ordinary ones of the same size. Times are those of the processor, so that other
+"""Tests files that were made to be slow: their words or numbers collided in the tables of earlier versions. Reading
+them must take about as long as reading ordinary files of the same size. Times are processor times, so that other
 programs do not matter."""
 import json
 import os
@@ -22,7 +22,7 @@ def seconds(t, *arguments, stdin=None):
 
 
 def compare(t, name, slow, usual, times):
-    """Expects two successes, and that the first took at most `times` as long as the second, and half a second."""
+    """Expects two successes, and that the first took at most `times` as long as the second plus half a second."""
     t.check(slow[2] == 0 and usual[2] == 0, name + ": both are read")
     t.check(slow[0] <= times * usual[0] + 0.5, "%s: %.2f s, ordinary %.2f s" % (name, slow[0], usual[0]))
 
@@ -79,7 +79,7 @@ def test_numbers_that_collided(t):
 
 
 def test_references_that_collided(t):
-    """Two streams with long references, which had the same entry of the cache of references."""
+    """Two streams with long references, which had the same entry in the cache of references of earlier versions."""
     long = " ".join("w%d" % i for i in range(20_000))
     t.write("refs.txt", long + "\n" + "x\n" * ((1 << 14) - 1) + long + "\n")
     write_draws(t, "slow.jsonl", ({"stream": i % 2 << 14, "draw": i} for i in range(400)))

@@ -1,4 +1,4 @@
-"""Answers as soon as they exist: a line in, a record out, while standard input stays open."""
+"""Tests that each line is answered as soon as its record exists, while standard input stays open."""
 import json
 import os
 import signal
@@ -66,7 +66,7 @@ def test_translation_of_lines(t):
 
 
 def test_rows_that_depend_on_the_batch(t):
-    """Without --batch such a model takes inputs from a pipe one at a time: the time cannot change a bit."""
+    """If rows depend on the batch, inputs from a pipe are computed one at a time, so their time changes no bit."""
     if test_translation.is_built(t):
         for more in ((), ("--draws", "3"), ("--threads", "2"), ("--draws", "3", "--threads", "2")):
             given = (*test_translation.draw_options(t), "-k", "4", "-T", "0.7", "--seed", "1", "-f", "jsonl", *more)
@@ -123,11 +123,11 @@ def test_pieces_of_lines(t):
             r.check(r.code == 0 and r.out == first + second + third, "%s: a last line without newline" % words[0])
 
 
-# --- what is finished is written ---
+# --- finished records are written ---
 
 
 def test_killed(t):
-    """SIGKILL gives no chance to write: what is in the file was written before."""
+    """A killed command cannot write any more, so all that is in the file was written before."""
     for words, line in ((("draw", "-k", "2", "--batch", "1", "-f", "jsonl", "-"), "a\n"), (("score",), "a\tb\n")):
         path = t.folder / ("killed-" + words[0])
         with open(path, "wb") as file, Coprocess(t, *words, "-m", t.arpa, stdout=file) as process:
@@ -140,7 +140,7 @@ def test_killed(t):
 
 
 def test_killed_in_a_long_draw(t):
-    """The second input has a sequence of probability 1e-12 that reject waits for, for hours."""
+    """For the second input, reject waits for hours for a sequence of probability 1e-12."""
     t.write("rare.json", '{"format":"sbeam-tree","tree":{"a":[0.5,{"x":[0.5,null],"y":[0.5,null]}],'
                          '"b":[0.5,{"x":[0.999999999999,null],"y":[1e-12,null]}]}}')
     given = ("draw", "-m", "rare.json", "--method", "reject", "--max-samples", "9007199254740992", "-k", "2", "-f",

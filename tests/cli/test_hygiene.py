@@ -1,5 +1,6 @@
-"""Texts from outside do no harm: nothing that a terminal obeys, hides or turns around reaches the output, in any command
-and format. Line ends of Windows are line ends, zero bytes are named, long quotes are cut."""
+"""Tests that texts from models, inputs and files do no harm. In any command and format, no character that a terminal
+obeys or hides, or that turns text around, reaches the output. CR LF ends a line, messages name zero bytes, and long
+quotes are cut."""
 import json
 import os
 import re
@@ -12,7 +13,7 @@ WORD = "x".join(PARTS)  # has no blank, so that it can be a token
 BYTES = WORD.encode() + b"\2332J\r"
 SHOWN = re.compile(r"\\x1b|\\u001b")
 
-# What must not be there: all controls but the newline, and what is not visible.
+# Finds what must not be in an output: all control codes but the newline, and invisible characters.
 HARMFUL = re.compile("[\0-\t\13-\37\177-\237\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
                      "\U000e0000-\U000e0fff\ud800-\udfff]")
 
@@ -176,7 +177,7 @@ def test_shuf_copies(t):
 
 
 def test_line_ends(t):
-    """Lines that end in CR LF are those that end in LF, in every command; other carriage returns stay."""
+    """In every command, lines that end in CR LF give the same output as with LF. Other carriage returns stay."""
     def crlf(text):
         return text.replace("\n", "\r\n")
 
@@ -234,7 +235,7 @@ def test_zero_bytes(t):
             r.check(r.code == 1 and r.says_line(pattern), "a zero byte is named: %s" % " ".join(words[:1] + words[3:]))
     t.write("words.arpa", b"\\data\\\nngram 1=2\n\n\\1-grams:\n-1 a\0b\n-1 </s>\n\n\\end\\\n")
     t.run("info", "words.arpa").says("words.arpa:5: the word has a zero byte", "a zero byte in an ARPA file")
-    # Where it is text like any other, nothing is cut at it.
+    # If a zero byte is allowed, the text is not cut at it.
     t.write("nul", b"a\0b")
     r = t.run("draw", "-m", t.arpa, "-k", "1", "--seed", "1", "-f", "jsonl", "-", stdin=b"a\0b\n")
     t.same([record["input"] for record in r.records], ["a\0b"], "a zero byte in an input of ARPA is kept")

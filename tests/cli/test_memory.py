@@ -1,16 +1,16 @@
-"""The peak memory of the command, against the formula of doc/performance.md."""
+"""Compares the peak memory of the command with the formula of doc/performance.md."""
 import subprocess
 import sys
 
 from harness import TIMEOUT
 
 MB = 2**20
-SCORES = 64 * MB  # the most that a thread holds of rows
+SCORES = 64 * MB  # maximum size of the rows of a thread
 PROGRAM = 14 * MB  # without a model
 
 
-# The kernel counts the memory of the process that started a program as that program's, too. So a small process starts
-# it, not this one.
+# The kernel counts the memory of the process that starts a program as the program's memory, too. So the tests start
+# sbeam from a small process.
 STARTER = """
 import os, subprocess, sys
 process = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -28,8 +28,8 @@ def peak(t, *arguments):
 
 
 def expected(vocab, element, k, length, batch=1, draws=1, state=4, work=0):
-    """What `sbeam draw -f jsonl` needs on one thread beyond the program and its model, in bytes: the formula of
-    doc/performance.md."""
+    """Returns the bytes that `sbeam draw -f jsonl` needs on one thread in addition to the program and its model, by the
+    formula of doc/performance.md."""
     rows = batch * (k + 1)
     chunk = max(1, SCORES // (vocab * element))
     return (min(rows, chunk) * (vocab * element + work) + min(k + 1, chunk) * (vocab / 4 + 300) +
@@ -38,7 +38,7 @@ def expected(vocab, element, k, length, batch=1, draws=1, state=4, work=0):
 
 
 def check_peak(t, name, model, arguments, **size):
-    """Expects a peak between half of what the formula gives and a tenth more."""
+    """Expects a peak of at most a tenth above the formula, and of at least half of it."""
     alone = peak(t, "info", "-m", model)
     got = peak(t, "draw", "-m", model, "--seed", "1", "-f", "jsonl", *arguments)
     t.check(alone is not None and got is not None, "memory, %s: the command runs" % name)

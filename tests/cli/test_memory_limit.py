@@ -1,4 +1,4 @@
-"""Too little memory: every command works or says that there is not enough, and none waits for ever."""
+"""Tests commands with too little memory: each works or says that there is not enough, and none waits for ever."""
 import subprocess
 
 from harness import found
@@ -77,7 +77,7 @@ def test_memory_for_the_rest(t):
 
 
 def test_products_without_room(t):
-    """Without AVX2, and without room for OpenBLAS's buffers, the plain product multiplies, and sbeam says so."""
+    """Without AVX2 and without room for OpenBLAS's buffers, sbeam computes products by plain C code, and says so."""
     if not is_limitable(t) or found("^(neural models|SentencePiece): no$", t.run("--version").out):
         t.skip("matrix products with limited memory: a sanitizer, or no neural models or no SentencePiece")
         return

@@ -1,4 +1,5 @@
-"""A model file that is cut short while it is in use: an error or no difference, never a silent end by a signal."""
+"""Tests model files that are cut short while they are in use: there is an error message or no difference, never a
+silent end by a signal."""
 import fcntl
 import os
 import shutil
@@ -54,7 +55,7 @@ def test_cut_large(t):
 
 
 def test_cut_small(t):
-    """A small model is read, so what happens to its file afterwards does not matter."""
+    """A small model is read into memory, so later changes of its file do not matter."""
     model = t.folder / "small.safetensors"
     shutil.copyfile(t.data / "tiny-fconv/model.safetensors", model)
     if not is_built(t, model):

@@ -1,4 +1,4 @@
-"""Numbers at the border: temperatures that leave no room for the noise, and the bounds of whole numbers."""
+"""Tests numbers at their limits: temperatures that leave no room for the noise, and the bounds of whole numbers."""
 
 # Leaf a has nearly all of the probability at a low temperature. The others have a log p of -2.89 / T: b and c are
 # equal, and c has two leaves.

@@ -1,4 +1,4 @@
-"""What seldom happens: devices and folders in place of files, empty draws, long lists and names, terminals."""
+"""Tests rare cases: devices and folders instead of files, empty draws, long lists and names, terminals."""
 import json
 import os
 import re

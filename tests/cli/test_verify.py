@@ -1,4 +1,4 @@
-"""sbeam verify: honest files pass, every field that was changed is found, and what is refused."""
+"""Tests sbeam verify: right files pass, each changed field is found, and impossible records are refused."""
 import copy
 import json
 import os
@@ -46,7 +46,7 @@ def test_default_model(t):
 
 
 def each_lie(record):
-    """(name, changed record): each field is changed in turn, so that the record could still be one."""
+    """Yields (name, changed record). Each field is changed in turn, but the record could still be one of a draw."""
     def change(name, edit):
         lie = copy.deepcopy(record)
         edit(lie, lie["sequences"])
@@ -92,7 +92,7 @@ def test_lies(t):
 
 
 def test_impossible(t):
-    """What no draw can be is found without the model."""
+    """Records that no draw can have are found without the model."""
     line = t.draw("-m", t.fig1, "-k", "3", "--seed", "5")
     first = json.loads(line)["sequences"][0]
 

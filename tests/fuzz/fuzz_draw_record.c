@@ -1,5 +1,5 @@
 /* Fuzzes the reader of draws. Whatever the bytes, a record is either whole or empty with a message,
- * its numbers are finite or said not to be there, and nothing leaks. The same for the functions
+ * its numbers are finite or marked as missing, and nothing leaks. The same holds for the functions
  * that take a record. */
 #include <math.h>
 #include <stdint.h>
@@ -35,7 +35,7 @@ static void check_record(const sb_record *record, size_t size)
     require(record->settings != NULL && strlen(record->settings) <= 4 * size);
 }
 
-/* A record that was read can be added to a set once, and not again. */
+/* Requires that a record can be added to a set once, but not twice. */
 static void check_set(const sb_record *record)
 {
     sb_record_set *set;
@@ -48,7 +48,7 @@ static void check_set(const sb_record *record)
     sb_record_set_close(set);
 }
 
-/* The settings of a record are those of a draw, or they are refused with a message. */
+/* Requires that the settings of a record are valid for a draw, or are refused with a message. */
 static void check_config(sb_record *record)
 {
     sb_config config;

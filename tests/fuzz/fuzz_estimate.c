@@ -1,6 +1,6 @@
-/* Fuzzes `sbeam estimate`. The first byte picks the function and the other options, the bytes up to
- * the first zero byte are the file of values or of references, and the rest are the draws on
- * standard input. Whatever the bytes, there is an estimate or a message that names the line. */
+/* Fuzzes `sbeam estimate`. The first byte chooses the function and the other options. The bytes up
+ * to the first zero byte are the file of values or of references, and the rest are the draws on
+ * standard input. For any bytes, there is an estimate or a message that names the line. */
 #include <string.h>
 
 #include "cli/commands.h"
@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     words[n++] = "-f";
     words[n++] = flags & 64 ? "text" : "jsonl";
     const run_result result = run_command(cmd_estimate, words, n, draws, (size_t)(end - draws));
-    run_require(result.code != 2); /* what is in a file is not wrong usage */
+    run_require(result.code != 2); /* a wrong file is not a usage error */
     run_require(result.code != 1 || strchr(result.messages + 15, ':') != NULL);
     return 0;
 }

@@ -1,6 +1,6 @@
-/* Fuzzes `sbeam eval`. The first byte picks the options, the bytes up to the first zero byte are
- * the file of references, those up to the second one another file of references, and the rest are
- * the draws or the hypotheses on standard input. */
+/* Fuzzes `sbeam eval`. The first byte chooses the options. The bytes up to the first zero byte are
+ * a file of references, the bytes up to the second zero byte are another, and the rest are the
+ * draws or the hypotheses on standard input. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -41,6 +41,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     words[n++] = "-f";
     words[n++] = flags & 64 ? "text" : "jsonl";
     const run_result result = run_command(cmd_eval, words, n, data, (size_t)(end - data));
-    run_require(result.code != 2); /* what is in a file is not wrong usage */
+    run_require(result.code != 2); /* a wrong file is not a usage error */
     return 0;
 }

@@ -1,9 +1,9 @@
-/* Fuzzes GGUF models: the bytes are a file, which sbeam opens through llama.cpp, and if that
- * succeeds, it draws from it. Whatever the bytes, there are sequences with probabilities or a
- * message.
+/* Fuzzes GGUF models. The bytes are a file, which sbeam opens through llama.cpp. If that succeeds,
+ * sbeam draws from the model. For any bytes there are sequences with probabilities, or a message.
  *
- * llama.cpp itself is not instrumented, so the fuzzer sees only our code, and changes files without
- * knowing what they reach. The seeds are therefore whole files that are as small as possible. */
+ * llama.cpp itself is not instrumented, so the fuzzer sees only our code, and does not know which
+ * code of llama.cpp a file reaches. The seeds are therefore whole files that are as small as
+ * possible. */
 #include <string.h>
 
 #include "run_command.h"

@@ -1,6 +1,6 @@
-/* Fuzzes the JSON reader. Whatever the bytes, it refuses them with a message, or every value can be
- * reached, every key leads to its value, and every number is finite. With a failing allocation the
- * outcome is the same or SB_ERR_MEMORY. */
+/* Fuzzes the JSON reader. It refuses any bytes with a message, or every value can be reached, every
+ * key leads to its value, and every number is finite. If an allocation fails, the result is the
+ * same or SB_ERR_MEMORY. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

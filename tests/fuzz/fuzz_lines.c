@@ -1,8 +1,9 @@
 /* Fuzzes the reader of plain and gzip files. The first byte says what the others are: a file as it
  * is, or the contents of a gzip file, which is then whole, cut, or damaged in one byte.
  *
- * Whatever the bytes, the file can be read line by line and whole, with the same result. A whole
- * gzip file gives the bytes that went in, and a cut one gives an error, never a short file. */
+ * For any bytes, reading the file line by line gives the same result as reading it at once. A whole
+ * gzip file gives the bytes that were compressed. A cut gzip file gives an error, never a shorter
+ * text. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

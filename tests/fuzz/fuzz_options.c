@@ -5,8 +5,8 @@
  * gives another option, which random letters hardly ever do.
  *
  * No work is done. The linker replaces the functions with which the commands begin their work
- * (--wrap in meson.build), so no file is opened and nothing is measured. Whatever the words, there
- * is a page of help or a message, not both. */
+ * (--wrap in meson.build), so no file is opened and nothing is measured. For any words there is a
+ * page of help or a message, not both. */
 #include <string.h>
 
 #include "common/cli.h"
@@ -18,7 +18,7 @@ enum { MOST_WORDS = 60 };
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int sbeam_main(int argc, char **argv);
 
-/* --- where the work would begin --- */
+/* --- the functions that would begin the work --- */
 
 int __wrap_options_open_model(const options *parsed, sb_model **model);
 sb_status __wrap_line_reader_open(void *reader, const char *path, sb_error *err);
@@ -67,7 +67,7 @@ bool __wrap_output_finish(void) /* it would close standard output */
 
 enum { FIRST_CODE = 0x80, LAST_CODE = 0xfe, MOST_CODES = LAST_CODE - FIRST_CODE + 1 };
 
-static const char *const commands[] = {"draw", "score", "estimate", "tree",
+static const char *const commands[] = {"draw", "score", "estimate", "verify", "tree",
                                        "shuf", "info",  "eval",     "bench"};
 static const char *const values[] = {
     "",     "-",     "--",    "0",    "1",    "-1",       "2",    "0.5",      "1e400", "nan",

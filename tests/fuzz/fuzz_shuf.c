@@ -1,6 +1,6 @@
 /* Fuzzes `sbeam shuf`. The first four bytes are the number of lines, the column of the weight, its
- * delimiter and the other options; the rest is the file. Whatever the bytes, the output is lines of
- * the file, each at most as often as it is there, or nothing and a message. */
+ * delimiter and the other options; the rest is the file. For any bytes, the output consists of
+ * lines of the file, each at most as often as in the file; or there is a message and no output. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Fuzzes `sbeam verify`: the bytes are the records on standard input. All of them are made again
- * with the model of Figure 1, so that hostile settings reach the search. Whatever the bytes, the
- * file is accepted with a report or refused with a message that names the line. */
+ * with the model of Figure 1, so that hostile settings reach the search. For any bytes, the file is
+ * accepted with a report or refused with a message that names the line. */
 #include <string.h>
 
 #include "cli/commands.h"

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Make the seeds of fuzz_gguf: make_gguf_seeds.py tests/fuzz/corpus/gguf
+"""Makes the seeds of fuzz_gguf: make_gguf_seeds.py tests/fuzz/corpus/gguf
 
-Whole models of less than 4096 bytes, the fuzzers' limit, with the smallest vocabulary that llama.cpp takes.
+The seeds are whole models of less than 4096 bytes, the fuzzers' limit, with the smallest vocabulary that llama.cpp
+accepts.
 """
 import os
 import sys

@@ -1,7 +1,7 @@
 /* Standard input and standard error are replaced by streams in memory, which the GNU C library
- * allows. The commands write standard output by its descriptor, so that one becomes a file without
- * a name. libFuzzer keeps the stream that standard error was at the start, so its reports are not
- * affected. */
+ * allows. The commands write standard output through its descriptor, so the descriptor becomes that
+ * of a file without a name. libFuzzer uses the original stream of standard error, so its reports
+ * are not affected. */
 #include "run_command.h"
 
 #include <fcntl.h>
@@ -88,7 +88,7 @@ static void read_output(run_result *result)
     run_require(ftruncate(STDOUT_FILENO, 0) == 0 && lseek(STDOUT_FILENO, 0, SEEK_SET) == 0);
 }
 
-/* Requires one sentence for each line, without anything that a terminal would obey. */
+/* Requires that each line is one sentence, without characters that a terminal would obey. */
 static void check_messages(const run_result *result)
 {
     const char *const text = result->messages;

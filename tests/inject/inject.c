@@ -1,12 +1,12 @@
-/* Makes an allocation of a whole process fail, wherever it is made: in sbeam, in the libraries that
- * it loads, in their initialisers and in libc itself. It is preloaded (LD_PRELOAD), and reads
+/* Makes any allocation of a process fail: in sbeam, in the libraries that it loads, in their
+ * initialisers or in libc itself. It is preloaded (LD_PRELOAD), and reads
  *
  *     INJECT_AT     the number, from 0, of the allocation that fails; none fails if it is not set
  *     INJECT_FROM   if set, all allocations from that number on fail
  *     INJECT_FD     if set, the number of allocations is written to this file descriptor at the end
  *
- * glibc's own names of its functions are called, because to look them up allocates. The operator
- * new of C++ calls malloc. */
+ * It calls glibc's functions by their internal names, because looking up the usual names allocates.
+ * The operator new of C++ calls malloc. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>

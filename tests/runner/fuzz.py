@@ -1,7 +1,7 @@
-"""Fuzzes with fresh random numbers; scripts/fuzz calls it. doc/testing.md describes it.
+"""Fuzzes with new random numbers; scripts/fuzz calls it. doc/testing.md describes it.
 
 Each harness has a folder FOLDER/NAME of inputs that reach different code. It grows from run to run: the fuzzer starts
-with it and with the seeds of tests/fuzz/corpus/NAME, and at the end only inputs that add something are kept. Findings
+with it and with the seeds of tests/fuzz/corpus/NAME, and at the end only inputs that reach more code are kept. Findings
 are made small and go to FOLDER/findings. A harness stops at its first finding."""
 import argparse
 import os
@@ -115,7 +115,7 @@ class Fuzzing:
         return artifact
 
     def merge(self, program, name, corpus, seeds):
-        """Keeps only inputs that reach something that the others do not. If this fails, all stay."""
+        """Keeps only inputs that reach code that the others do not reach. If this fails, all inputs stay."""
         merged = self.folder / (name + ".merged")
         shutil.rmtree(merged, ignore_errors=True)
         merged.mkdir()

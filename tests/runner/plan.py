@@ -157,7 +157,7 @@ def run_thread_sanitizer(check, share):
 
 
 def find_sanitizer():
-    """Returns variables with which the address sanitizer starts here, without leaks if it must be, or None."""
+    """Returns variables with which the address sanitizer starts here, if need be without finding leaks, or None."""
     for env in ASAN, ASAN_WITHOUT_LEAKS:
         if not why_not("-fsanitize=address,undefined", env=env):
             return env

@@ -29,7 +29,7 @@ Total = namedtuple("Total", "lines reached branches taken")
 
 
 class Source:
-    """The counts of a source file: executions by line, and by line those of each branch."""
+    """The counts of a source file: the executions of each line and of each branch of a line."""
 
     def __init__(self):
         self.lines, self.branches = {}, {}
@@ -51,7 +51,7 @@ class Source:
                      len(branches), sum(count > 0 for count in branches))
 
     def unreached(self):
-        """Returns the ranges (first, last) of lines that were never executed; lines without code do not end one."""
+        """Returns the ranges (first, last) of lines that were never executed. Lines without code do not end a range."""
         ranges, is_open = [], False
         for number in sorted(self.lines):
             if self.lines[number] > 0:
@@ -114,7 +114,7 @@ def table(sources):
 
 
 def sentence(outcomes):
-    """Returns what the figures of the table are from: the parts that ran, with the numbers of cases that passed."""
+    """Returns the sentence above the table: the parts that ran, with the numbers of cases that passed."""
     parts = ["%s %s" % (format(outcome.counts.passed, ","), NOUNS[outcome.name]) for outcome in outcomes
              if outcome.name in NOUNS]
     return "Reached by %s together:" % (", ".join(parts[:-1]) + " and " + parts[-1])
@@ -139,7 +139,7 @@ def replace_between(text, lines):
 
 
 def run_tests(check):
-    """Runs everything that counts. Returns whether nothing failed."""
+    """Runs all tests that count. Returns whether none failed."""
     os.environ["LC_ALL"] = "C.UTF-8"
     folder, share = str(FOLDER), {"SBEAM_TEST_SHARE": plan.SHARE}
     if not check.run(plan.build("build", "build"),

@@ -22,7 +22,7 @@ class FullDisk(unittest.TestCase):
         self.out = Path(folder.name)
 
     def fill(self, path):
-        """Makes the file a place where nothing can be written."""
+        """Makes the path one that nothing can be written to."""
         path.parent.mkdir(parents=True, exist_ok=True)
         path.symlink_to('/dev/full')
 
@@ -57,7 +57,7 @@ class FullDisk(unittest.TestCase):
 
 
 class Plots(unittest.TestCase):
-    """A plot in a folder with a small plot.gp and a gnuplot that fails without saying so."""
+    """Tests plots in a folder with a small plot.gp and a gnuplot that fails without a message."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -98,7 +98,7 @@ class Plots(unittest.TestCase):
 
 class Programs(unittest.TestCase):
     def test_figures(self):
-        """scripts/figures says why it cannot use its folder; here it is below a file."""
+        """scripts/figures says why it cannot use its folder. Here the folder would be below a file."""
         with tempfile.NamedTemporaryFile() as file:
             program = Path(experiment.__file__).parent / 'figures.py'
             code = ('import sys; sys.argv[0] = %r; sys.path.insert(0, %r); import figures; '
