@@ -38,26 +38,38 @@ static bool is_same(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-static bool has_same_tokens(const sb_record_sequence *a, const sb_record_sequence *b)
+/* Orders sequences by their end and tokens. */
+static int compare_tokens(const void *x, const void *y)
 {
-    return a->n_tokens == b->n_tokens && a->end == b->end &&
-           (a->n_tokens == 0 || memcmp(a->tokens, b->tokens, a->n_tokens * sizeof *a->tokens) == 0);
+    const sb_record_sequence *const a = *(const sb_record_sequence *const *)x;
+    const sb_record_sequence *const b = *(const sb_record_sequence *const *)y;
+    if (a->end != b->end)
+        return a->end < b->end ? -1 : 1;
+    if (a->n_tokens != b->n_tokens)
+        return a->n_tokens < b->n_tokens ? -1 : 1;
+    return a->n_tokens > 0 ? memcmp(a->tokens, b->tokens, a->n_tokens * sizeof *a->tokens) : 0;
 }
 
 /* Finds each given sequence in the repeated draw, in the same position if possible. */
 static void find_sequences(comparison *c)
 {
-    const sb_record *const again = c->again;
+    const size_t n = c->again->n_sequences;
+    const sb_record_sequence **const sorted = cli_realloc(NULL, n, sizeof *sorted);
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = &c->again->sequences[i];
+    qsort(sorted, n, sizeof *sorted, compare_tokens);
     for (size_t i = 0; i < c->given->n_sequences; i++) {
-        const sb_record_sequence *const sequence = &c->given->sequences[i];
-        c->found[i] = NULL;
-        if (i < again->n_sequences && has_same_tokens(sequence, &again->sequences[i]))
-            c->found[i] = &again->sequences[i];
-        for (size_t j = 0; c->found[i] == NULL && j < again->n_sequences; j++)
-            if (has_same_tokens(sequence, &again->sequences[j]))
-                c->found[i] = &again->sequences[j];
+        const sb_record_sequence *const wanted = &c->given->sequences[i];
+        const sb_record_sequence *const there = i < n ? &c->again->sequences[i] : NULL;
+        const sb_record_sequence **const other =
+            bsearch(&wanted, sorted, n, sizeof *sorted, compare_tokens);
+        if (there != NULL && compare_tokens(&wanted, &there) == 0)
+            c->found[i] = there;
+        else
+            c->found[i] = other != NULL ? *other : NULL;
         c->n_found += c->found[i] != NULL;
     }
+    free(sorted);
 }
 
 /* --- differences --- */
