@@ -109,7 +109,8 @@ static size_t kept_width(const fconv_layer *layer)
     return (layer->kernel - 1) * layer->in;
 }
 
-/* Makes room for states of these n numbers. */
+/* Makes room for states of these n numbers. A kernel of 1 looks at no earlier position, and keeps
+ * nothing; one number of room makes its pointer valid. */
 static sb_status reserve_states(session *s, size_t n, const int32_t *to, sb_error *err)
 {
     const fconv_half *const half = &s->net->decoder;
@@ -119,8 +120,8 @@ static sb_status reserve_states(session *s, size_t n, const int32_t *to, sb_erro
             n_states = (size_t)to[i] + 1;
     for (int32_t l = 0; l < half->n_layers; l++) {
         windows *const w = &s->layers[l];
-        if (alloc_reserve(&w->states, &w->state_capacity, n_states * kept_width(&half->layers[l]),
-                          sizeof(float)) != SB_OK)
+        if (alloc_reserve(&w->states, &w->state_capacity,
+                          n_states * kept_width(&half->layers[l]) + 1, sizeof(float)) != SB_OK)
             return status_no_memory(err);
     }
     const sb_status status =
@@ -165,8 +166,6 @@ static void move_windows(const fconv_layer *layer, windows *w, int32_t n_rows, c
                          const int32_t *to)
 {
     const size_t row = layer->kernel * layer->in, kept = kept_width(layer);
-    if (kept == 0) /* a kernel of 1 looks at no earlier position */
-        return;
     for (int32_t i = 0; i < n_rows; i++) {
         float *const window = w->rows + (size_t)i * row;
         if (from[i] < 0)
