@@ -111,16 +111,17 @@ static int repeat(verify_work *work, const char *line, size_t size, const char *
 {
     sb_record record;
     sb_error err;
-    double rounding = -1;
+    verify_outcome outcome = {0};
     sb_status status = sb_record_read(&record, line, size, &err);
     if (status == SB_OK)
-        status = verify_repeat(work->model, &work->parsed.plan, &record, &rounding, &err);
+        status = verify_repeat(work->model, &work->parsed.plan, &record, &outcome, &err);
     sb_record_close(&record);
     if (status != SB_OK)
         return fail_record(name, number, &err);
     work->report.n_repeated++;
-    work->report.n_equal += rounding < 0;
-    work->report.rounding = fmax(work->report.rounding, rounding);
+    work->report.n_equal += outcome.is_equal;
+    work->report.n_other += outcome.n_other > 0 || outcome.has_other_kappa;
+    work->report.rounding = fmax(work->report.rounding, outcome.rounding);
     progress_step(&work->bar);
     return EXIT_FINE;
 }

@@ -14,15 +14,22 @@
 
 /* --- repeating a draw --- */
 
-/* Makes the record's draw again with `model` and compares every field. Fails at the first
- * difference that is larger than rounding. On success *rounding is the largest difference of a
- * log-probability, or -1 if every bit is the same. */
-sb_status verify_repeat(sb_model *model, const sb_plan *plan, sb_record *record, double *rounding,
-                        sb_error *err);
+/* What is not the same in the repeated draw. */
+typedef struct verify_outcome {
+    bool is_equal;        /* every bit is the same */
+    double rounding;      /* the largest difference of a log-probability */
+    size_t n_other;       /* sequences that were not drawn again */
+    bool has_other_kappa; /* the threshold differs by more than rounding */
+} verify_outcome;
 
-/* Compares a record with the repeated draw. Fails and writes *rounding as verify_repeat does. */
-sb_status verify_compare(const sb_model *model, const sb_record *given, const sb_record *again,
-                         double *rounding, sb_error *err);
+/* Makes the record's draw again with `model` and compares every field. Fails with the first
+ * difference, unless all are rounding or can follow from it. */
+sb_status verify_repeat(sb_model *model, const sb_plan *plan, sb_record *record,
+                        verify_outcome *outcome, sb_error *err);
+
+/* Compares a record with the repeated draw; as above, except for a threshold that differs. */
+sb_status verify_compare(const sb_model *model, const sb_config *config, const sb_record *given,
+                         const sb_record *again, verify_outcome *outcome, sb_error *err);
 
 /* --- the report --- */
 
@@ -39,6 +46,7 @@ typedef struct verify_group {
 typedef struct verify_report {
     uint64_t n_files, n_records, n_sequences;
     uint64_t n_repeated, n_equal; /* draws made again, and those with the same bits */
+    uint64_t n_other;             /* those with another sequence or threshold */
     uint64_t seed;                /* of the choice of records */
     bool is_complete;             /* --sample all: every draw is repeated */
     uint64_t n_unnamed;           /* records that do not name their model */

@@ -2,39 +2,85 @@
  * number of the draw, all of which its record has. */
 #include "cli/verify.h"
 
-/* Draws again and writes the record, which the writer owns. */
 static sb_status draw_again(const sb_model *model, const sb_plan *common, const sb_record *record,
-                            const sb_config *config, sb_result *result, sb_record_writer *writer,
-                            const char **line, size_t *size, sb_error *err)
+                            const sb_config *config, sb_result *result, sb_error *err)
 {
     const sb_input input = {record->input != NULL ? record->input : "", record->input_size,
                             record->stream, NULL};
     sb_plan plan = *common;
     plan.first_draw = record->draw;
-    const sb_status status = sb_draw_batch(model, &input, 1, config, &plan, &result, err);
-    return status == SB_OK ? sb_record_write(writer, &input, result, line, size, err) : status;
+    return sb_draw_batch(model, &input, 1, config, &plan, &result, err);
 }
 
-/* Makes sure that repeating costs no more time than the record shows. If a draw without replacement
- * has n < k sequences, a draw of n + 1 gives the same ones. Method reject stopped after the number
- * of samples in the record. */
-static void limit_work(const sb_record *record, sb_config *config)
+/* Makes sure that repeating costs no more than the record shows. A draw of sbs of n < k sequences
+ * is also the draw of n + 1. Method reject draws samples in rounds, which begin with k and double,
+ * so the round that it ended in ends before the number below. It gives up only at max_samples. */
+static sb_status limit_work(const sb_record *record, sb_config *config, sb_error *err)
 {
     const sb_method_info *const method = sb_method_get_info(config->method);
-    if (method->law == SB_LAW_WITHOUT_REPLACEMENT && record->n_sequences < (size_t)config->k)
+    const bool is_short = record->n_sequences < (size_t)config->k;
+    if (method->counts_samples) {
+        if (is_short && record->samples != config->max_samples)
+            return sb_error_set(err, SB_ERR_INPUT,
+                                "there are %zu sequences of %d after %llu samples; expected "
+                                "samples until \"max_samples\", which is %llu",
+                                record->n_sequences, (int)config->k,
+                                (unsigned long long)record->samples,
+                                (unsigned long long)config->max_samples);
+        const uint64_t k = (uint64_t)config->k;
+        if (record->samples < (config->max_samples - 1) / 3 &&
+            3 * record->samples + k < config->max_samples)
+            config->max_samples = 3 * record->samples + k;
+    } else if (method->law == SB_LAW_WITHOUT_REPLACEMENT && is_short) {
         config->k = (int32_t)record->n_sequences + 1;
-    if (method->counts_samples && record->samples > 0 && record->samples < config->max_samples)
-        config->max_samples = record->samples;
+    }
+    return SB_OK;
 }
 
-sb_status verify_repeat(sb_model *model, const sb_plan *plan, sb_record *record, double *rounding,
-                        sb_error *err)
+/* Writes the result as a record, reads it back, and compares. */
+static sb_status compare_result(const sb_model *model, const sb_config *config,
+                                const sb_record *record, const sb_result *result,
+                                verify_outcome *outcome, sb_error *err)
+{
+    sb_record_writer *writer;
+    sb_record again;
+    const char *line;
+    size_t size;
+    sb_status status = sb_record_writer_open(&writer, model, config, err);
+    if (status != SB_OK)
+        return status;
+    status = sb_record_write(writer, NULL, result, &line, &size, err);
+    if (status == SB_OK) {
+        status = sb_record_read(&again, line, size, err);
+        if (status == SB_OK)
+            status = verify_compare(model, config, record, &again, outcome, err);
+        sb_record_close(&again);
+    }
+    sb_record_writer_close(writer);
+    return status;
+}
+
+/* Checks a threshold that differs. If rounding lost n sequences and the one at the threshold, then
+ * those behind them moved up. So the threshold is at least that of n + 1 sequences more. */
+static sb_status check_kappa(const sb_model *model, const sb_plan *plan, const sb_record *record,
+                             sb_config *config, const verify_outcome *outcome, sb_result *result,
+                             sb_error *err)
+{
+    config->k += (int32_t)outcome->n_other + 1;
+    const sb_status status = draw_again(model, plan, record, config, result, err);
+    if (status != SB_OK || record->kappa >= result->kappa - outcome->rounding)
+        return status;
+    return sb_error_set(err, SB_ERR_INPUT,
+                        "\"kappa\" is %.17g; expected at least %.17g, even if rounding changed %zu "
+                        "sequences and the threshold",
+                        record->kappa, result->kappa, outcome->n_other);
+}
+
+sb_status verify_repeat(sb_model *model, const sb_plan *plan, sb_record *record,
+                        verify_outcome *outcome, sb_error *err)
 {
     sb_config config;
     sb_result *result = NULL;
-    sb_record_writer *writer = NULL;
-    const char *line;
-    size_t size;
     sb_status status = sb_record_set_model(record, model, err);
     if (status == SB_OK && record->input == NULL && sb_model_get_info(model)->needs_input)
         status =
@@ -44,21 +90,15 @@ sb_status verify_repeat(sb_model *model, const sb_plan *plan, sb_record *record,
     if (status == SB_OK)
         status = sb_record_get_config(record, model, &config, err);
     if (status == SB_OK)
-        limit_work(record, &config);
+        status = limit_work(record, &config, err);
     if (status == SB_OK)
         status = sb_result_open(&result, err);
     if (status == SB_OK)
-        status = sb_record_writer_open(&writer, model, &config, err);
+        status = draw_again(model, plan, record, &config, result, err);
     if (status == SB_OK)
-        status = draw_again(model, plan, record, &config, result, writer, &line, &size, err);
-    if (status == SB_OK) {
-        sb_record again;
-        status = sb_record_read(&again, line, size, err);
-        if (status == SB_OK)
-            status = verify_compare(model, record, &again, rounding, err);
-        sb_record_close(&again);
-    }
-    sb_record_writer_close(writer);
+        status = compare_result(model, &config, record, result, outcome, err);
+    if (status == SB_OK && outcome->has_other_kappa)
+        status = check_kappa(model, plan, record, &config, outcome, result, err);
     sb_result_close(result);
     return status;
 }

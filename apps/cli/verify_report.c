@@ -133,6 +133,12 @@ static void put_repeated(const verify_report *report, output *out)
                   ": the same; %s of them up to rounding, by at\n"
                   "          most %.1e in a log-probability, as with another build or batch\n",
                   format_count(near, report->n_repeated - report->n_equal), report->rounding);
+    if (report->n_other > 0)
+        output_format(
+            out,
+            "          %s of them with other sequences or another threshold, which rounding\n"
+            "          explains only if such draws are few\n",
+            format_count(near, report->n_other));
 }
 
 void verify_report_put_text(const verify_report *report, const terminal *term, output *out)
@@ -159,9 +165,10 @@ void verify_report_put_json(const verify_report *report, output *out)
     output_format(out,
                   "{\"files\":%" PRIu64 ",\"records\":%" PRIu64 ",\"sequences\":%" PRIu64
                   ",\"settings\":%zu,\"unnamed\":%" PRIu64 ",\"repeated\":%" PRIu64
-                  ",\"equal\":%" PRIu64 ",\"seed\":%" PRIu64,
+                  ",\"equal\":%" PRIu64 ",\"other\":%" PRIu64 ",\"seed\":%" PRIu64,
                   report->n_files, report->n_records, report->n_sequences, report->n_groups,
-                  report->n_unnamed, report->n_repeated, report->n_equal, report->seed);
+                  report->n_unnamed, report->n_repeated, report->n_equal, report->n_other,
+                  report->seed);
     output_key_number(out, "rounding", report->rounding);
     output_text(out, "}\n");
 }

@@ -44,8 +44,23 @@ static void put_item(json_buffer *to, const char *key, const char *value)
     json_buffer_text(to, value);
 }
 
-static sb_status put_options(json_buffer *to, const json_value *root, sb_error *err)
+/* Writes the value as records write it, whatever its form, and returns whether they would mention
+ * it: two records of one draw have the same text. A value that is out of range stays as it is. */
+static bool normalise(const sb_record *record, const sb_option *option, char value[SETTING_SIZE])
 {
+    sb_config config;
+    sb_config_default(&config);
+    if (sb_config_set(&config, option->name, value, NULL) != SB_OK)
+        return true;
+    if (strcmp(option->name, "groups") == 0 && config.groups == record->k)
+        config.groups = 0; /* it stands for k groups */
+    sb_config_get(&config, option->name, value, SETTING_SIZE, NULL);
+    return strcmp(value, option->default_text) != 0;
+}
+
+static sb_status put_options(json_buffer *to, const sb_record *record, sb_error *err)
+{
+    const json_value *const root = record->document;
     const sb_option *option;
     for (size_t i = 0; (option = sb_config_option(i)) != NULL; i++) {
         char key[SETTING_SIZE], value[SETTING_SIZE];
@@ -58,7 +73,8 @@ static sb_status put_options(json_buffer *to, const json_value *root, sb_error *
         if (!json_is_string(found) && !json_is_number(found) && !json_is_boolean(found))
             return status_fail(err, SB_ERR_INPUT, "\"%s\" is not a setting", key);
         get_setting(root, key, value);
-        put_item(to, key, value);
+        if (normalise(record, option, value))
+            put_item(to, key, value);
     }
     return SB_OK;
 }
@@ -116,7 +132,7 @@ static sb_status put_marker(json_buffer *to, const json_value *root, sb_error *e
 sb_status record_settings_read(sb_record *record, sb_error *err)
 {
     json_buffer text = {0};
-    sb_status status = put_options(&text, record->document, err);
+    sb_status status = put_options(&text, record, err);
     if (status == SB_OK)
         status = put_flags(&text, record->document, err);
     if (status == SB_OK)

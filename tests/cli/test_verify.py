@@ -1,6 +1,7 @@
 """Tests sbeam verify: right files pass, each changed field is found, and impossible records are refused."""
 import copy
 import json
+import math
 import os
 import re
 
@@ -13,6 +14,8 @@ CASES = (  # (model, options): every method and every setting that a record ment
     ("chain", ["-k", "4", "--method", "beam", "--finished", "leave", "--length-penalty", "0.5"]),
     ("chain", ["-k", "4", "--method", "diverse", "--groups", "2", "--strength", "0.7", "--penalty", "step"]),
     ("chain", ["-k", "4", "--method", "reject", "--max-samples", "99"]),
+    ("chain", ["-k", "5", "--method", "reject", "--max-len", "1"]),  # its last round ends at the second sample
+    ("fig1", ["-k", "30", "--method", "reject", "--max-samples", "200"]),  # it gives up
     ("chain", ["-k", "4", "--method", "sample", "--min-len", "2"]),
     ("chain", ["-k", "4", "--method", "resample"]),
     ("chain", ["-k", "4", "--method", "commit"]),
@@ -89,6 +92,70 @@ def test_lies(t):
         r.says("^sbeam verify: standard input:1: .", "verify: its line: %s" % name)
         n += 1
     t.check(n == 19, "verify: number of lies")
+
+
+def each_shifted_lie(t, model, *words):
+    """(name, changed record): one log_p is off by a bit, as from another build, and something else is a lie."""
+    def draw(*more):
+        return json.loads(t.draw("-m", model, "--seed", "5", "--max-len", "8", *more, *words))
+
+    def change(name, record, edit):
+        lie = copy.deepcopy(record)
+        for s in lie["sequences"]:
+            s.pop("log_weight")
+        lie["sequences"][0]["log_p"] = math.nextafter(lie["sequences"][0]["log_p"], -math.inf)
+        edit(lie, lie["sequences"])
+        return name, lie
+
+    sbs, sample, beam = (draw("-k", "4", "--method", method) for method in ("sbs", "sample", "beam"))
+    yield change("nothing", sbs, lambda draw, s: None)
+    yield change("kappa", sbs, lambda draw, s: draw.update(kappa=-50))
+    yield change("no kappa", sbs, lambda draw, s: draw.update(kappa=None))
+    yield change("no log_p_draw", sbs, lambda draw, s: draw.update(log_p_draw=None))
+    yield change("a sequence that was cut", sbs, lambda draw, s: s[3].update(
+        tokens=s[3]["tokens"][:-1], end="max-len", log_p_model=None))
+    yield change("no end", sbs, lambda draw, s: s[3].update(end=None))
+    yield change("one sequence for all", sample, lambda draw, s: s.__setitem__(slice(None), [s[0]] * 4))
+    yield change("the best are missing", beam, lambda draw, s: s.__delitem__(slice(2)))
+    yield change("the order", beam, lambda draw, s: s.reverse())
+    yield change("no sequences", beam, lambda draw, s: (s.clear(), draw.pop("version")))
+
+
+def test_shifted_lies(t):
+    """Who lies about another build, too, does not get further."""
+    everyday = str(t.models / "enfr-everyday.safetensors")
+    for model, words in ((t.fig1, []), (t.chain, []), (everyday, ["I know her."])):
+        for name, lie in each_shifted_lie(t, model, *words):
+            r = t.run("verify", "-m", model, "--sample", "all", stdin=json.dumps(lie) + "\n")
+            r.exits(0 if name == "nothing" else 1, "verify: %s: a shifted lie: %s" % (os.path.basename(model), name))
+    # Trees, chains and ARPA models are computed in double: nothing but the last digits may differ.
+    record = json.loads(t.draw("-m", t.chain, "--seed", "5", "--max-len", "8", "-k", "4"))
+    record["sequences"][0]["log_p"] = math.nextafter(record["sequences"][0]["log_p"], -math.inf)
+    for key in ("model_rows", "log_p_draw"):
+        lie = {**record, key: record[key] - 1}
+        r = t.run("verify", "-m", t.chain, stdin=json.dumps(lie) + "\n").exits(1, "verify: a shifted lie: %s" % key)
+        r.says('"%s" is' % key, "verify: says so")
+    record["sequences"][0]["g"] += 1
+    r = t.run("verify", "-m", t.chain, stdin=json.dumps(record) + "\n").exits(1, "verify: a shifted lie: one G")
+    r.says("1 of 4 sequences are not those drawn", "verify: says so")
+
+
+def test_reject_gave_up(t):
+    record = json.loads(t.draw("-m", t.chain, "-k", "5", "--method", "reject", "--max-samples", "3", "--seed", "5"))
+    t.check(not record["complete"], "verify: reject gave up")
+    record.pop("max_samples")
+    r = t.run("verify", "-m", t.chain, stdin=json.dumps(record) + "\n").exits(1, "verify: reject gave up too early")
+    r.says('after 3 samples; expected samples until "max_samples", which is 1000000', "verify: says so")
+
+
+def test_twice(t):
+    """Settings at their default, or written otherwise, do not make another draw."""
+    record = json.loads(t.draw("-m", t.fig1, "-k", "3", "--seed", "5", "--top-p", "0.9"))
+    for key, value in (("max_len", 200), ("top_k", 0), ("top_p", "0.90"), ("min_p", 0.0), ("finished", "stay"),
+                       ("early_stop", False), ("groups", 0), ("max_samples", 1000000), ("strength", 0.5)):
+        twice = json.dumps(record) + "\n" + json.dumps({**record, key: value}) + "\n"
+        r = t.run("verify", "-m", t.fig1, stdin=twice).exits(1, "verify: twice, with %s" % key)
+        r.says("standard input:2: draw 0 of stream 0 .* is also on line 1", "verify: says so")
 
 
 def test_impossible(t):
@@ -190,5 +257,9 @@ def test_other_build(t):
         return
     draws = t.draw("-m", model, "-k", "6", "--seed", "3", "--max-len", "12", "--batch", "4", "--draws", "3", "Once")
     t.run("verify", "-m", model, stdin=draws).exits(0, "verify: rows that depend on their batch")
+    # The same bits in the sequences do not mean the same bits in the rows of other nodes.
+    record = json.loads(t.draw("-m", model, "-k", "2", "--seed", "3", "--max-len", "4", "Once"))
+    record["log_p_draw"] += 1e-9
+    t.run("verify", "-m", model, stdin=json.dumps(record) + "\n").exits(0, "verify: other rows depend on it, too")
     lie = draws.replace('"log_p_model":-', '"log_p_model":-1')
     t.run("verify", "-m", model, stdin=lie).exits(1, "verify: a lie about a GGUF model")
