@@ -5,7 +5,7 @@
  * the numbers of all sequences that are drawn again have the same bits, then it comes from such a
  * build, and nothing else may differ either. If not, numbers must agree within a tolerance.
  *
- * Rows of floats are so coarse that very rarely rounding makes the search choose another token for
+ * Rows of floats are so coarse that now and then rounding makes the search choose another token for
  * a node, and then all values below that node are others. So for such models only half of the
  * sequences must be drawn again, and what can be checked of the others is checked. Doubles are too
  * fine for that to happen. */

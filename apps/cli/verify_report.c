@@ -135,9 +135,7 @@ static void put_repeated(const verify_report *report, output *out)
                   format_count(near, report->n_repeated - report->n_equal), report->rounding);
     if (report->n_other > 0)
         output_format(
-            out,
-            "          %s of them with other sequences or another threshold, which rounding\n"
-            "          explains only if such draws are few\n",
+            out, "          %s of them with a sequence or a threshold that was not drawn again\n",
             format_count(near, report->n_other));
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,7 +168,10 @@ bool output_flush(output *out)
     size_t done = 0;
     while (done < out->size) {
         const ssize_t n = write(STDOUT_FILENO, out->data + done, out->size - done);
-        if (n < 0 && errno != EINTR) {
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            struct pollfd ready = {.fd = STDOUT_FILENO, .events = POLLOUT};
+            poll(&ready, 1, -1); /* a pipe that does not block is full */
+        } else if (n < 0 && errno != EINTR) {
             if (errno != EPIPE) /* a reader that closed the pipe had enough: no message */
                 cli_failure(NULL, "cannot write standard output: %s", strerror(errno));
             out->size = 0;

@@ -1,5 +1,7 @@
 """Output that fails, terminals, and messages about hostile names."""
 import os
+import threading
+import time
 
 
 def test_full_disk(t):
@@ -20,6 +22,28 @@ def test_full_disk(t):
 def test_closed_pipe(t):
     r = t.run_until_first_line("draw", "-m", t.fig1, "--draws", "300000", "-f", "jsonl")
     r.check(r.code in (-13, 1) and not r.err, "a closed pipe ends quietly")  # 13: SIGPIPE
+
+
+def test_pipe_that_does_not_block(t):
+    """A parent may have set O_NONBLOCK; if the pipe is full, the command waits for its reader."""
+    words = ("draw", "-m", t.fig1, "--draws", "1000", "-f", "jsonl", "--seed", "1")
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    got = []
+
+    def read():
+        time.sleep(0.3)
+        while part := os.read(reader, 1 << 16):
+            got.append(part)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    r = t.run(*words, stdout=writer)
+    os.close(writer)
+    thread.join()
+    os.close(reader)
+    r.exits(0, "a pipe that does not block")
+    t.check(b"".join(got).decode() == t.run(*words).out, "a pipe that does not block: nothing is lost")
 
 
 def test_terminal(t):
