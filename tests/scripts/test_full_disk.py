@@ -120,7 +120,8 @@ class Programs(unittest.TestCase):
                 'try: units.Pool(Path(sys.argv[1]), "pool", "key").compute(units.Unit("a", 1, lambda: [[0] * 9999]))\n'
                 'except units.UnitFailed as error: print(error)\n')
         with tempfile.TemporaryDirectory() as out:
-            done = subprocess.run([sys.executable, '-c', code % str(Path(experiment.__file__).parent.parent), out],
+            # -B: Python would keep the modules that it compiles, cut at the limit, for all later runs.
+            done = subprocess.run([sys.executable, '-B', '-c', code % str(Path(experiment.__file__).parent.parent), out],
                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (SMALL, SMALL)),
                                   stdout=subprocess.PIPE, encoding='utf-8')
             self.assertRegex(done.stdout, 'unit a failed: .* cannot be written: File too large')
