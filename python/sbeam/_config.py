@@ -108,8 +108,11 @@ def to_ints(values: Any, name: str, low: int, high: int) -> List[int]:
 
 
 def to_bool(value: Any, name: str) -> bool:
-    """Returns whether a value is true. Refuses an array of several elements, which is neither."""
+    """Returns whether a value is true. Refuses an array unless it has one element. (For an empty
+    one NumPy before 2.2 only warned.)"""
     try:
+        if isinstance(value, np.ndarray) and value.size != 1:
+            raise TypeError
         return bool(value)
     except (TypeError, ValueError):
         raise ArgumentError("%s is %r; expected True or False" % (name, value)) from None

@@ -10,6 +10,7 @@ import pathlib
 import random
 import time
 import unittest
+import warnings
 
 import numpy as np
 
@@ -165,6 +166,13 @@ class Calls(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.model.close()
+
+    def setUp(self):
+        # Older versions of NumPy warn about what they refuse today.
+        quiet = warnings.catch_warnings()
+        quiet.__enter__()
+        self.addCleanup(quiet.__exit__, None, None, None)
+        warnings.simplefilter("ignore", DeprecationWarning)
 
     def try_all(self, function, *others):
         """Calls a function with random arguments. Proper exceptions are those of sbeam, TypeError,
