@@ -73,7 +73,7 @@ sb_model *random_tree(uint64_t *generator, int depth)
 
 struct hash_session {
     int32_t vocab, n_rows;
-    uint64_t state[1 << 16];
+    uint64_t state[1 << 16], next[1 << 16];
 };
 
 static sb_status hash_open(const void *self, const sb_session_spec *spec, void **session,
@@ -93,11 +93,10 @@ static sb_status hash_step(void *session, int32_t n_rows, const int32_t *from, c
     (void)input;
     (void)err;
     struct hash_session *const s = session;
-    static uint64_t next[1 << 16];
     for (int32_t i = 0; i < n_rows; i++)
-        next[i] = from[i] < 0 ? 1 : s->state[from[i]] * 1000003 + (uint64_t)token[i] + 17;
+        s->next[i] = from[i] < 0 ? 1 : s->state[from[i]] * 1000003 + (uint64_t)token[i] + 17;
     for (int32_t i = 0; i < n_rows; i++) {
-        uint64_t generator = s->state[to[i]] = next[i];
+        uint64_t generator = s->state[to[i]] = s->next[i];
         for (int32_t j = 0; j < s->vocab; j++)
             ((float *)rows)[(size_t)i * (size_t)s->vocab + (size_t)j] =
                 (float)(12 * next_uniform(&generator));

@@ -3,7 +3,7 @@
  * models, and compared with the draw that gets each level at once. Sequences, G, kappa and
  * probabilities are equal to the bit. Only the pruned mass, and with it log_p_draw, is added up in
  * another order. */
-#include "decode/draw_pool.h"
+#include "decode/stepper.h"
 #include "decode/loop.h"
 #include "draw_check.h"
 #include "model_check.h"
@@ -27,10 +27,10 @@ static sb_status draw_all(const struct task *task, int32_t most_rows, sb_result 
 {
     const sb_input input = {.text = task->text, .size = strlen(task->text), .stream = 3};
     sb_error err = {.message = ""};
-    draw_worker_limit_rows(most_rows);
+    stepper_limit_rows(most_rows);
     const sb_status status =
         sb_draw_batch(task->model, &input, 1, &task->config, &task->plan, results, &err);
-    draw_worker_limit_rows(0);
+    stepper_limit_rows(0);
     if (status != SB_OK && status != SB_ERR_LIMIT)
         fail_msg("%s", err.message);
     return status;
@@ -89,6 +89,8 @@ static void check_methods(struct task *task, uint64_t seed)
         task->config.max_len = max_len;
         if (sb_method_takes(method, "kappa"))
             task->config.kappa = seed % 4 != 0;
+        if (sb_method_takes(method, "search")) /* best-first search asks for few rows at once */
+            task->config.search = SB_SEARCH_LEVEL;
         if (sb_method_takes(method, "groups"))
             task->config.groups = task->config.k % 2 == 0 && seed % 2 ? task->config.k / 2 : 1;
         if (sb_method_takes(method, "penalty"))
@@ -245,6 +247,7 @@ static void cached_rows_do_not_depend_on_chunks(void **state)
             task.plan.n_draws = 6;
             task.plan.threads = 2;
             task.config = config_of(SB_METHOD_SBS, 9);
+            task.config.search = SB_SEARCH_LEVEL;
             task.config.max_len = 8;
             check_task(&task);
         }
@@ -319,6 +322,7 @@ static void failures_do_not_depend_on_chunks(void **state)
     sb_model *model;
     assert_int_equal(sb_model_open_custom(&model, &ops, &info, NULL, NULL), SB_OK);
     sb_config config = config_of(SB_METHOD_SBS, 8);
+    config.search = SB_SEARCH_LEVEL;
     sb_plan plan;
     sb_plan_default(&plan);
     plan.batch = 7;
@@ -329,9 +333,9 @@ static void failures_do_not_depend_on_chunks(void **state)
         for (int c = -1; c < N_CHUNKS; c++) {
             uint64_t n[3] = {0};
             const sb_pipe pipe = {.user = n, .source = give_input, .sink = take_result};
-            draw_worker_limit_rows(c < 0 ? 0 : chunks[c]);
+            stepper_limit_rows(c < 0 ? 0 : chunks[c]);
             const sb_status status = sb_draw_all(model, &config, &plan, &pipe, NULL);
-            draw_worker_limit_rows(0);
+            stepper_limit_rows(0);
             if (c < 0) {
                 memcpy(whole, n, sizeof whole);
                 expected = status;
@@ -346,16 +350,22 @@ static void failures_do_not_depend_on_chunks(void **state)
     sb_model_close(model);
 }
 
-/* Jobs that end, fail or are cancelled in the middle of a level give all their states back, and
- * never use more than one for each row of a level. */
-static void no_state_is_lost(void **state)
+/* Jobs that end, fail or are cancelled in the middle of a level give all their states back. They
+ * never use more states than one for each row of a level, or for best-first search one for each
+ * entry of the frontier and each row. */
+static void check_states(sb_search search)
 {
-    (void)state;
-    enum { VOCAB = 6, SLOTS = 3, WIDTH = 8 };
+    enum { VOCAB = 6, SLOTS = 3, WIDTH = 8, PARALLEL = 3 };
     sb_config config = config_of(SB_METHOD_SBS, WIDTH - 1);
     config.max_len = 5;
-    const sb_decoder_spec spec = {
-        .vocab_size = VOCAB, .eos = 0, .row_type = SB_ROW_DOUBLE, .max_slots = SLOTS};
+    config.search = search;
+    config.parallel = search == SB_SEARCH_BEST_FIRST ? PARALLEL : 0;
+    const size_t most_states = SLOTS * (size_t)(WIDTH + config.parallel);
+    const sb_decoder_spec spec = {.vocab_size = VOCAB,
+                                  .eos = 0,
+                                  .row_type = SB_ROW_DOUBLE,
+                                  .max_slots = SLOTS,
+                                  .keeps_states = true};
     for (size_t most_rows = 0; most_rows < 6; most_rows++) {
         sb_decoder *decoder;
         sb_result *result;
@@ -363,7 +373,7 @@ static void no_state_is_lost(void **state)
         uint64_t generator = 7 + most_rows, n_jobs = 0, n_failed = 0;
         assert_int_equal(sb_decoder_open(&decoder, &spec, &config, NULL), SB_OK);
         assert_int_equal(sb_result_open(&result, NULL), SB_OK);
-        loop_serve_session(decoder, most_rows);
+        loop_limit_rows(decoder, most_rows);
         for (int step = 0; step < 5000; step++) {
             int32_t slot;
             const sb_job job = {.stream = n_jobs};
@@ -373,11 +383,10 @@ static void no_state_is_lost(void **state)
                 (void)sb_decoder_cancel(decoder, step % SLOTS, NULL);
             if (sb_decoder_done(decoder))
                 break;
-            const int32_t *from, *to;
+            const int32_t *from, *to, *released;
             const int32_t n = sb_decoder_rows(decoder, NULL, NULL, NULL);
             assert_true(most_rows == 0 || (size_t)n <= most_rows);
-            assert_int_equal(loop_number_states(decoder, &from, &to), SB_OK);
-            decoder->states.n_released = 0;
+            assert_true(sb_decoder_states(decoder, &from, &to, &released, NULL) >= 0);
             for (int32_t i = 0; i < n * VOCAB; i++)
                 rows[i] = step % 23 == 11 && i < VOCAB ? -INFINITY : 3 * next_uniform(&generator);
             (void)sb_decoder_advance(decoder, rows, VOCAB, NULL);
@@ -385,11 +394,18 @@ static void no_state_is_lost(void **state)
                 n_failed += sb_decoder_take(decoder, slot, result, NULL) != SB_OK;
         }
         assert_true(sb_decoder_done(decoder) && n_failed > 0);
-        assert_true(decoder->states.n <= SLOTS * WIDTH);
+        assert_true(decoder->states.n <= most_states);
         assert_int_equal(decoder->states.n_unused, decoder->states.n);
         sb_result_close(result);
         sb_decoder_close(decoder);
     }
+}
+
+static void no_state_is_lost(void **state)
+{
+    (void)state;
+    check_states(SB_SEARCH_LEVEL);
+    check_states(SB_SEARCH_BEST_FIRST);
 }
 
 int main(void)

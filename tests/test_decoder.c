@@ -349,6 +349,7 @@ static void steps_equal_the_call(void **state)
     sb_config_default(&config);
     config.max_len = 5;
     config.seed = 77;
+    config.search = SB_SEARCH_LEVEL;
     const sb_decoder_spec spec = {
         .vocab_size = VOCAB, .eos = -1, .row_type = SB_ROW_FLOAT, .max_slots = SLOTS};
     assert_int_equal(sb_decoder_open(&decoder, &spec, &config, &err), SB_OK);

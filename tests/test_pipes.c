@@ -134,6 +134,8 @@ static void models_of_few_rows(void **state)
     for (int method = 0; sb_method_name((sb_method)method) != NULL; method++) {
         sb_config config = config_of((sb_method)method, 6);
         config.max_len = 3;
+        if (sb_method_takes((sb_method)method, "search"))
+            config.search = SB_SEARCH_LEVEL; /* the only search of models of few rows */
         sb_plan plan;
         sb_plan_default(&plan);
         plan.n_draws = 20;

@@ -254,6 +254,10 @@ static void settings_read_back(void **state)
                {"groups", "12"},
                {"strength", "0.6931471805599453"},
                {"penalty", "step"},
+               {"search", "best-first"},
+               {"parallel", "4095"},
+               {"until-mass", "0.9999999999999999"},
+               {"until-texts", "9999999"},
                {"max-samples", "9007199254740991"}};
     for (size_t i = 0; sb_config_option(i) != NULL; i++) {
         bool seen = false;

@@ -40,13 +40,19 @@ typedef struct sb_decoder_spec {
                            * changes it */
     int32_t max_slots;    /* maximum number of jobs at once, 1 .. 4096 */
     int32_t max_rows;     /* maximum number of rows of a slot at once, or 0: no limit */
+    bool keeps_states;    /* the host keeps the states of rows by number (sb_decoder_states), which
+                           * best-first search needs */
     int32_t stop_window;  /* is_stop gets only the last stop_window tokens, or 0: all */
-    void *user;           /* passed to the two functions below; the caller's */
+    void *user;           /* passed to the functions below; the caller's */
     /* Optional. Returns whether the child `token` of row `row` of the last rows is a leaf. */
     bool (*is_leaf)(void *user, int32_t row, int32_t token);
     /* Optional; required if the config has stop strings. Returns 1 if a sequence ends here because
      * of its text, 0 if not, and -1 if memory is short (then the step fails with SB_ERR_MEMORY). */
     int (*is_stop)(void *user, const int32_t *tokens, int32_t n_tokens);
+    /* Optional; required if the config has until_texts. Returns 1 if the text of this sequence is
+     * new among the sequences of the slot's job, 0 if not, and -1 if memory is short. `rank` is the
+     * number of sequences of the job before it, so 0 begins a job. */
+    int (*is_new_text)(void *user, int32_t slot, int32_t rank, const sb_sequence *sequence);
 } sb_decoder_spec;
 
 /* Names one draw. Its noise is a function of (config.seed, stream, draw) and of the node. */
@@ -90,6 +96,18 @@ SB_API sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t 
 SB_API int32_t sb_decoder_rows(const sb_decoder *decoder, const int32_t **parent,
                                const int32_t **token, const int32_t **input);
 
+/* For hosts with keeps_states: tells which states the rows continue and become, as step of
+ * sb_model_ops does. Row i continues state from[i], or no state if it is -1, and its own state
+ * becomes state to[i]. Returns the number of states in `released`, which no row needs any more; free
+ * them before the rows are computed, because a `to` may be one of them. On failure returns -1.
+ *
+ * With best-first search this is the only way to know what a row continues: parent[i] of
+ * sb_decoder_rows is -1. Call it after each sb_decoder_rows; sb_decoder_advance refuses to go on
+ * without it. The arrays are the decoder's and valid until the next call of add, advance or cancel.
+ */
+SB_API int32_t sb_decoder_states(sb_decoder *decoder, const int32_t **from, const int32_t **to,
+                                 const int32_t **released, sb_error *err);
+
 /* Takes the wanted rows and makes one step in every slot. Row i starts at logits + i * stride
  * elements (not bytes) of the row type. The rows are only read, and only during this call.
  *
@@ -107,6 +125,13 @@ SB_API sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, siz
  * may call it before any step. A type that is neither float nor double is SB_ERR_ARGUMENT and
  * changes nothing. */
 SB_API sb_status sb_decoder_set_row_type(sb_decoder *decoder, sb_row_type type, sb_error *err);
+
+/* Best-first search finds the sequences of a draw one by one, in their order. Writes sequence i of a
+ * slot, from 0, to *sequence if it is certain already, during the job or until its result is taken.
+ * It has no log_weight, which follows from kappa at the end. Its tokens are the decoder's and valid
+ * until the next call of any function but this. Returns 1, or 0 if sequence i is not certain yet or
+ * the search is not best-first, or -1 if memory is short. */
+SB_API int sb_decoder_certain(sb_decoder *decoder, int32_t slot, int32_t i, sb_sequence *sequence);
 
 /* Returns a slot whose result or error is ready, or -1 if there is none. */
 SB_API int32_t sb_decoder_finished(const sb_decoder *decoder);

@@ -19,7 +19,9 @@ typedef struct sb_option {
     sb_option_type type;
     const char *metavar;      /* "N", "X", or the choices: "stay|leave"; NULL for flags */
     const char *default_text; /* the default, as the function that sets the option accepts it; NULL
-                               * if it depends on other settings, as the help then says */
+                               * if it depends on other settings, as the help then says. If it is a
+                               * word ("auto", "none") but the option is a number, the word stands
+                               * for the field's value 0 */
     double min, max;          /* bounds of a number, both included unless open_min */
     bool open_min;            /* true: min itself is excluded */
     unsigned methods;         /* bit 1 << sb_method is set for each method that has the option; 0

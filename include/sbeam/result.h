@@ -23,6 +23,18 @@ typedef enum sb_end {
 /* Returns "eos", "max-len", "leaf" or "stop", or "none" for a prefix. */
 SB_API const char *sb_end_name(sb_end end);
 
+/* Why a draw with a rule (until_mass, until_texts) has ended. */
+typedef enum sb_stopped_by {
+    SB_STOPPED_BY_NOTHING = 0, /* the settings have no rule */
+    SB_STOPPED_BY_MASS = 1,
+    SB_STOPPED_BY_TEXTS = 2,
+    SB_STOPPED_BY_K = 3,        /* it has k sequences, but the rule is not met */
+    SB_STOPPED_BY_EXHAUSTED = 4 /* the model has no other sequences */
+} sb_stopped_by;
+
+/* Returns "mass", "texts", "k" or "exhausted", or "nothing" if there is no rule. */
+SB_API const char *sb_stopped_by_name(sb_stopped_by reason);
+
 /* One sequence. A number that the method does not have is NaN. All logarithms are natural. */
 typedef struct sb_sequence {
     const int32_t *tokens; /* (n_tokens), without EOS; owned by the result */
@@ -44,6 +56,7 @@ typedef struct sb_result {
     sb_sequence *sequences; /* (n_sequences) in the order drawn, or best first */
     double kappa;           /* the threshold; -inf if exhausted, NaN if it was not searched for */
     bool exhausted;         /* the search found that the model has no other sequences */
+    sb_stopped_by stopped_by;
     double log_p_draw;   /* log-probability of this draw, in this order (Theorem 1 of the paper), or
                             NaN */
     uint64_t model_rows; /* rows that the search asked the model for */

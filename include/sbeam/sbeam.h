@@ -13,6 +13,7 @@
 #define SBEAM_SBEAM_H
 
 #include "sbeam/config.h"
+#include "sbeam/cursor.h"
 #include "sbeam/decoder.h"
 #include "sbeam/draw.h"
 #include "sbeam/error.h"

@@ -101,6 +101,14 @@ static bool is_in_range(const sb_option *option, double value)
     return value <= option->max && (option->open_min ? value > option->min : value >= option->min);
 }
 
+/* Returns whether the option is a number whose default is a word, such as "auto". The word stands
+ * for 0, which is not a value of the option otherwise. */
+static bool has_word(const sb_option *option)
+{
+    const bool is_number = option->type == SB_OPTION_INT || option->type == SB_OPTION_REAL;
+    return is_number && option->default_text != NULL && option->default_text[0] >= 'a';
+}
+
 enum { NUMBER_SIZE = 40 }; /* more than the longest whole number of a setting, or "%.17g", needs */
 
 /* Writes a bound or a value of a setting. Whole numbers have all their digits: 2^64 - 1 is not
@@ -149,6 +157,8 @@ sb_status setting_check(const struct setting *setting, const void *object, sb_er
     const double number = get_number(object, setting);
     uint64_t integer;
     char found[NUMBER_SIZE];
+    if (number == 0 && has_word(&setting->option))
+        return SB_OK;
     if (setting->field != FIELD_UINT64 || is_in_range(&setting->option, number))
         return check_number(&setting->option, number, err);
     memcpy(&integer, (const char *)object + setting->offset, sizeof integer);
@@ -204,10 +214,12 @@ sb_status settings_set(const struct settings *settings, void *object, const char
     if (setting == NULL)
         return status_fail(err, SB_ERR_ARGUMENT, "there is no option '%.*s'",
                            utf8_excerpt(name, strlen(name)), name);
-    double number;
-    uint64_t integer;
-    if (!read_value(&setting->option, value, &number, &integer) ||
-        !is_in_range(&setting->option, number))
+    double number = 0;
+    uint64_t integer = 0;
+    const bool is_word =
+        has_word(&setting->option) && strcmp(value, setting->option.default_text) == 0;
+    if (!is_word && (!read_value(&setting->option, value, &number, &integer) ||
+                     !is_in_range(&setting->option, number)))
         return out_of_range(&setting->option, value, err);
     put_number(object, setting, number, integer);
     return SB_OK;
@@ -243,6 +255,10 @@ sb_status settings_get(const struct settings *settings, const void *object, cons
     const double number = get_number(object, setting);
     uint64_t integer;
     char decimal[SB_NUMBER_SIZE];
+    if (number == 0 && has_word(&setting->option)) {
+        snprintf(text, size, "%s", setting->option.default_text);
+        return SB_OK;
+    }
     switch (setting->field) {
     case FIELD_INT32: snprintf(text, size, "%d", (int)number); break;
     case FIELD_UINT64:

@@ -57,6 +57,14 @@ static const struct setting settings[] = {
             BIT(DIVERSE), "penalty for each time that an earlier group chose the token"),
     SETTING("penalty", SB_OPTION_CHOICE, FIELD_ENUM, penalty, "path|step", "path", 0, 0, false,
             BIT(DIVERSE), "whether penalties add up over a sequence or count only at their step"),
+    SETTING("search", SB_OPTION_CHOICE, FIELD_ENUM, search, "auto|level|best-first", "auto", 0, 0,
+            false, BIT(SBS), "in which order to evaluate prefixes; the sequences are the same"),
+    SETTING("parallel", SB_OPTION_INT, FIELD_INT32, parallel, "M", "auto", 1, 4096, false, BIT(SBS),
+            "best-first search: number of prefixes of a draw that are evaluated together"),
+    SETTING("until-mass", SB_OPTION_REAL, FIELD_DOUBLE, until_mass, "X", "none", 0, 1, true,
+            BIT(SBS), "end when the sequences have a total probability of X"),
+    SETTING("until-texts", SB_OPTION_INT, FIELD_INT32, until_texts, "N", "none", 1, 1e7, false,
+            BIT(SBS), "end when the sequences have N different texts"),
     SETTING("max-samples", SB_OPTION_INT, FIELD_UINT64, max_samples, "N", "1000000", 1,
             9007199254740992.0, false, BIT(REJECT), "maximum number of samples before giving up"),
 };
@@ -131,6 +139,16 @@ sb_status sb_config_check(const sb_config *config, sb_error *err)
         return status_fail(err, SB_ERR_ARGUMENT,
                            "groups is %d; expected a divisor of k, which is %d", config->groups,
                            config->k);
+    if (config->search == SB_SEARCH_LEVEL && config->parallel > 0)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "parallel is %d, but search is level; expected best-first, because level "
+                           "search always evaluates a whole level together",
+                           config->parallel);
+    if (config->search == SB_SEARCH_LEVEL && config_has_rule(config))
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "%s needs search best-first, because level search finds all sequences "
+                           "at its end",
+                           config->until_mass > 0 ? "until-mass" : "until-texts");
     if ((config->n_ban > 0 && config->ban == NULL) || (config->n_stop > 0 && config->stop == NULL))
         return status_fail(err, SB_ERR_ARGUMENT,
                            "ban or stop has a count but no list: the pointer is NULL");

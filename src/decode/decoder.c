@@ -6,9 +6,11 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "decode/config.h"
+#include "decode/fit.h"
 #include "decode/loop.h"
 #include "decode/method.h"
 #include "decode/result.h"
+#include "decode/slot_states.h"
 
 enum { MOST_SLOTS = 4096 };
 
@@ -87,6 +89,18 @@ sb_status sb_decoder_take(sb_decoder *decoder, int32_t slot_number, sb_result *r
     return SB_OK;
 }
 
+int sb_decoder_certain(sb_decoder *decoder, int32_t slot_number, int32_t i, sb_sequence *sequence)
+{
+    if (decoder == NULL || sequence == NULL || decoder->failed || slot_number < 0 ||
+        slot_number >= decoder->spec.max_slots || decoder->method != &method_best_first)
+        return 0;
+    struct slot *const slot = &decoder->slots[slot_number];
+    if ((slot->state != SLOT_RUNNING && slot->state != SLOT_FINISHED) || i < 0 ||
+        (size_t)i >= slot->now.n)
+        return 0;
+    return result_make_sequence(decoder, slot, &slot->now.entries[i], sequence) == SB_OK ? 1 : -1;
+}
+
 sb_status sb_decoder_cancel(sb_decoder *decoder, int32_t slot_number, sb_error *err)
 {
     if (decoder == NULL || slot_number < 0 || slot_number >= decoder->spec.max_slots)
@@ -96,7 +110,7 @@ sb_status sb_decoder_cancel(sb_decoder *decoder, int32_t slot_number, sb_error *
     if (decoder->failed || slot->state == SLOT_FREE)
         return status_fail(err, SB_ERR_STATE, "slot %d has no job to cancel", slot_number);
     if (slot->state == SLOT_RUNNING)
-        loop_drop_states(decoder, slot);
+        slot_drop_states(decoder, slot);
     slot->state = SLOT_FREE;
     const sb_status status = loop_build_request(decoder, err);
     return status == SB_OK ? SB_OK : loop_fail(decoder, status, err);
@@ -152,6 +166,11 @@ static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config
         return status_fail(err, SB_ERR_ARGUMENT,
                            "the config has stop strings, but is_stop is NULL; expected a function, "
                            "because the decoder itself has no text");
+    if (config->until_texts > 0 && spec->is_new_text == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "until-texts is %d, but is_new_text is NULL; expected a function, "
+                           "because the decoder itself has no text",
+                           config->until_texts);
     if (spec->max_rows > 0 && method_get(config->method)->row_use == ROWS_WHOLE_LEVEL)
         return status_fail(err, SB_ERR_LIMIT,
                            "%s evaluates a whole level of the tree at once, but a draw from "
@@ -159,6 +178,9 @@ static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config
                            "sequences",
                            sb_method_name(config->method), spec->max_rows);
     const int64_t rows = method_needed_rows(config);
+    if (spec->max_rows > 0 && rows > spec->max_rows && config->search == SB_SEARCH_BEST_FIRST)
+        return status_fail(err, SB_ERR_LIMIT, "parallel is %lld; the model allows %d rows at once",
+                           (long long)rows, spec->max_rows);
     if (spec->max_rows > 0 && rows > spec->max_rows)
         return status_fail(err, SB_ERR_LIMIT, "k = %d needs %lld rows at once; the model allows %d",
                            config->k, (long long)rows, spec->max_rows);
@@ -176,8 +198,12 @@ sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,
         return status_fail(err, SB_ERR_ARGUMENT,
                            "sb_decoder_open: decoder, spec or config is NULL");
     sb_status status = sb_config_check(config, err);
+    sb_config chosen = *config;
     if (status == SB_OK)
-        status = check_spec(spec, config, err);
+        status = fit_search(
+            &chosen, spec->keeps_states ? NULL : "the host keeps no states (keeps_states)", err);
+    if (status == SB_OK)
+        status = check_spec(spec, &chosen, err);
     if (status != SB_OK)
         return status;
     sb_decoder *const d = alloc_zeroed(1, sizeof *d);
@@ -187,7 +213,9 @@ sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,
     d->config = *config;
     d->config.stop = NULL; /* only is_stop uses them */
     d->config.n_stop = 0;
-    d->method = method_get(config->method);
+    d->config.search = chosen.search;
+    d->config.parallel = chosen.parallel;
+    d->method = method_of(&chosen);
     d->config.ban = NULL;
     d->slots = alloc_zeroed((size_t)spec->max_slots, sizeof *d->slots);
     d->own = alloc_zeroed((size_t)spec->max_slots, d->method->own_size);

@@ -10,8 +10,8 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "decode/cached_steps.h"
-#include "decode/config.h"
 #include "decode/draw_pool.h"
+#include "decode/fit.h"
 #include "decode/interrupt.h"
 #include "decode/method.h"
 #include "decode/result.h"
@@ -226,27 +226,6 @@ void pool_count_rows(struct pool *pool, uint64_t n_rows, uint64_t n_evaluated, d
 
 /* --- the public calls --- */
 
-/* Checks the settings together with the model. */
-static sb_status check_model(const struct pool *pool, sb_error *err)
-{
-    const sb_model *const model = pool->model;
-    const sb_config *const config = pool->config;
-    if (config->n_stop > 0 && sb_model_token_text(model, 0) == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "stop strings need text, but the tokens of this model have none");
-    const sb_model_info *const info = sb_model_get_info(model);
-    if (pool->plan.cache_size > 0 && !sb_model_has_states(model))
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "a cache needs a model that can save the state of a row; a model of "
-                           "kind '%s' cannot",
-                           info->kind);
-    if (info->max_len > 0 && config->min_len > info->max_len)
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "min-len is %d, but the model gives sequences of at most %d tokens",
-                           config->min_len, info->max_len);
-    return SB_OK;
-}
-
 /* Sets the batch to that of the plan, or lower if there are never that many jobs at once or if the
  * model has too few rows. If possible, each job leaves one row unused, for what the model keeps of
  * its input, such as a prompt. */
@@ -273,11 +252,14 @@ static sb_session_spec make_session_spec(const struct pool *pool)
     const sb_model_info *const info = sb_model_get_info(pool->model);
     const bool is_bounded = method_get(config->method)->row_use == ROWS_BOUNDED;
     const int64_t rows = pool->batch * (is_bounded ? method_needed_rows(config) : pool->max_rows);
+    const int64_t states = rows + (config->search == SB_SEARCH_BEST_FIRST
+                                       ? pool->batch * ((int64_t)config->k + 1)
+                                       : 0);
     const bool is_shorter = info->max_len > 0 && info->max_len < config->max_len;
     return (sb_session_spec){
         .max_inputs = pool->batch,
-        .max_rows = rows < INT32_MAX ? (int32_t)rows : 0,
-        .max_states = rows < INT32_MAX ? (int32_t)rows : 0,
+        .max_rows = states < INT32_MAX ? (int32_t)rows : 0,
+        .max_states = states < INT32_MAX ? (int32_t)states : 0,
         .max_len = is_shorter ? info->max_len : config->max_len,
         .threads = info->has_threads ? pool->plan.threads : 1,
     };
@@ -365,7 +347,8 @@ sb_status sb_draw_all(const sb_model *model, const sb_config *config, const sb_p
         pipe->sink == NULL)
         return status_fail(err, SB_ERR_ARGUMENT,
                            "sb_draw_all: model, config, plan, source or sink is NULL");
-    struct pool pool = {.model = model, .config = config, .plan = *plan, .pipe = pipe};
+    sb_config chosen = *config;
+    struct pool pool = {.model = model, .config = &chosen, .plan = *plan, .pipe = pipe};
     if (plan->temperatures == NULL) {
         pool.plan.temperatures = &config->temperature;
         pool.plan.n_temperatures = 1;
@@ -374,7 +357,12 @@ sb_status sb_draw_all(const sb_model *model, const sb_config *config, const sb_p
     if (status == SB_OK)
         status = sb_plan_check(plan, err);
     if (status == SB_OK)
-        status = check_model(&pool, err);
+        status = fit_to_model(&chosen, model, err);
+    if (status == SB_OK && plan->cache_size > 0 && !sb_model_has_states(model))
+        status = status_fail(err, SB_ERR_ARGUMENT,
+                             "a cache needs a model that can save the state of a row; a model of "
+                             "kind '%s' cannot",
+                             sb_model_get_info(model)->kind);
     if (status == SB_OK)
         status = open_pool(&pool, err);
     if (status != SB_OK)

@@ -78,10 +78,6 @@ void pool_stop(struct pool *pool, sb_status status, const sb_error *error);
 /* Adds a worker's use of the cache to the statistics. */
 void pool_count_rows(struct pool *pool, uint64_t n_rows, uint64_t n_evaluated, double seconds);
 
-/* For tests: makes workers that start from now on ask for at most n rows at once; 0: as many as
- * usual. */
-void draw_worker_limit_rows(int32_t n);
-
 /* Runs a worker until there are no more jobs. The argument is the pool. For pthread_create. */
 void *draw_worker_run(void *pool);
 

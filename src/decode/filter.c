@@ -106,14 +106,15 @@ bool filter_row(sb_decoder *decoder, const struct slot *slot, int32_t r)
 {
     const sb_config *const config = &decoder->config;
     struct row *const row = &decoder->rows[r];
+    const int32_t depth = slot->wanted[slot->n_expanded + (size_t)r].depth;
     bool changed = config->n_ban > 0;
     for (size_t i = 0; i < config->n_ban; i++)
         row_exclude(row, config->ban[i]);
-    if (slot->step < config->min_len && decoder->spec.eos >= 0) {
+    if (depth < config->min_len && decoder->spec.eos >= 0) {
         row_exclude(row, decoder->spec.eos);
         changed = true;
     }
-    if (slot->step + 1 < config->min_len && decoder->spec.is_leaf != NULL)
+    if (depth + 1 < config->min_len && decoder->spec.is_leaf != NULL)
         changed = exclude_early_leaves(decoder, slot, r) || changed;
     if (changed && !row_renormalise(row))
         return false;

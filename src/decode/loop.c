@@ -7,6 +7,7 @@
 #include "decode/filter.h"
 #include "decode/method.h"
 #include "decode/result.h"
+#include "decode/slot_states.h"
 
 /* Makes room for n opened rows. */
 static sb_status reserve_rows(sb_decoder *decoder, size_t n)
@@ -50,12 +51,13 @@ static sb_status open_rows(sb_decoder *decoder, struct slot *slot, const void *l
         struct row *const row = &decoder->rows[i];
         const size_t row_number = (size_t)slot->first_row + i;
         if (!row_open(row, (const char *)logits + row_number * stride * size, slot->temperature))
-            return loop_refuse_row(row, slot->step + 1, row_number, err);
+            return loop_refuse_row(row, slot->wanted[slot->n_expanded + i].depth + 1, row_number,
+                                   err);
         if (!filter_row(decoder, slot, (int32_t)i))
             return status_fail(err, SB_ERR_MODEL,
                                "step %d, row %zu: ban and min-len exclude every token that could "
                                "follow this prefix",
-                               slot->step + 1, row_number);
+                               slot->wanted[slot->n_expanded + i].depth + 1, row_number);
     }
     slot->model_rows += slot->n_chunk;
     return SB_OK;
@@ -81,72 +83,17 @@ static bool grows(const struct slot *slot)
     return slot->n_wanted > 0;
 }
 
-/* --- states --- */
-
-void loop_serve_session(sb_decoder *decoder, size_t most_rows)
+static sb_status finish(sb_decoder *decoder, struct slot *slot, sb_error *err)
 {
-    decoder->numbers_states = true;
-    decoder->most_rows = most_rows;
+    sb_status status = decoder->is_endless ? SB_OK : decoder->method->finish(decoder, slot);
+    if (status != SB_OK || grows(slot)) /* reject may have started again */
+        return status;
+    if (!decoder->is_endless) /* a cursor makes its result when it is asked for one */
+        status = result_build(decoder, slot, slot->now.n, &slot->pruned, &slot->result, err);
+    if (status == SB_OK)
+        slot->state = SLOT_FINISHED;
+    return status;
 }
-
-void loop_drop_states(sb_decoder *decoder, struct slot *slot)
-{
-    for (size_t i = 0; i < slot->n_numbered; i++)
-        states_drop(&decoder->states, slot->states[i]);
-    for (size_t i = slot->n_numbered; i < slot->n_wanted; i++)
-        if (slot->wanted[i].from >= 0)
-            states_drop(&decoder->states, slot->wanted[i].from);
-    slot->n_numbered = slot->n_wanted = 0;
-}
-
-/* Numbers the states of the slot's chunk. The first child of a state is the last to be numbered, so
- * that it takes over the number of the state if no later chunk needs it. */
-static sb_status number_chunk(sb_decoder *decoder, struct slot *slot)
-{
-    const size_t n = slot->n_expanded + slot->n_chunk;
-    if (alloc_reserve(&slot->states, &slot->state_capacity, n, sizeof *slot->states) != SB_OK)
-        return SB_ERR_MEMORY;
-    for (size_t i = n; i-- > slot->n_expanded;) {
-        const size_t row = (size_t)slot->first_row + (i - slot->n_expanded);
-        const int32_t from = slot->wanted[i].from;
-        const int32_t to = states_continue(&decoder->states, from);
-        if (to < 0)
-            return SB_ERR_MEMORY;
-        decoder->from[row] = from;
-        decoder->to[row] = slot->states[i] = to;
-    }
-    slot->n_numbered = n;
-    return SB_OK;
-}
-
-sb_status loop_number_states(sb_decoder *decoder, const int32_t **from, const int32_t **to)
-{
-    for (int32_t s = 0; s < decoder->spec.max_slots; s++) {
-        struct slot *const slot = &decoder->slots[s];
-        if (slot->state == SLOT_RUNNING && slot->n_chunk > 0 &&
-            number_chunk(decoder, slot) != SB_OK)
-            return SB_ERR_MEMORY;
-    }
-    *from = decoder->from;
-    *to = decoder->to;
-    return SB_OK;
-}
-
-/* Hands the states of the level to the rows that continue them. */
-static void hand_on_states(sb_decoder *decoder, struct slot *slot)
-{
-    if (!decoder->numbers_states)
-        return;
-    for (size_t i = 0; i < slot->n_wanted; i++) {
-        slot->wanted[i].from = slot->states[slot->wanted[i].parent];
-        states_hold(&decoder->states, slot->wanted[i].from);
-    }
-    for (size_t i = 0; i < slot->n_numbered; i++)
-        states_drop(&decoder->states, slot->states[i]);
-    slot->n_numbered = 0;
-}
-
-/* --- the loop --- */
 
 /* Makes the next beam out of slot->next, when all rows of the level have been expanded. */
 static sb_status complete_level(sb_decoder *decoder, struct slot *slot, sb_error *err)
@@ -158,19 +105,11 @@ static sb_status complete_level(sb_decoder *decoder, struct slot *slot, sb_error
         slot->n_wanted = slot->n_numbered; /* the list is that of the next level */
         return status;
     }
-    hand_on_states(decoder, slot);
+    slot_hand_on_states(decoder, slot);
     beam_swap(&slot->now, &slot->next);
     slot->next.n = slot->n_expanded = 0;
     slot->step++;
-    if (grows(slot))
-        return SB_OK;
-    status = decoder->method->finish(decoder, slot);
-    if (status != SB_OK || grows(slot)) /* reject may have started again */
-        return status;
-    status = result_build(decoder, slot, err);
-    if (status == SB_OK)
-        slot->state = SLOT_FINISHED;
-    return status;
+    return SB_OK;
 }
 
 /* Expands the chunk of one slot. */
@@ -186,7 +125,16 @@ static sb_status advance_slot(sb_decoder *decoder, struct slot *slot, const void
         return status;
     slot->n_expanded += slot->n_chunk;
     slot->n_chunk = 0;
-    return slot->n_expanded < slot->n_wanted ? SB_OK : complete_level(decoder, slot, err);
+    if (slot->n_expanded < slot->n_wanted)
+        return SB_OK;
+    status = decoder->method->complete != NULL ? decoder->method->complete(decoder, slot, err)
+                                               : complete_level(decoder, slot, err);
+    return status == SB_OK && !grows(slot) ? finish(decoder, slot, err) : status;
+}
+
+void loop_limit_rows(sb_decoder *decoder, size_t most_rows)
+{
+    decoder->most_rows = most_rows;
 }
 
 /* Chooses the next chunk of each slot, beginning with decoder->first_slot. A slot whose chunk does
@@ -275,6 +223,17 @@ static int32_t find_waiting(const sb_decoder *decoder)
     return 0;
 }
 
+/* Returns whether the states of all rows that are asked for have numbers. */
+static bool has_numbers(const sb_decoder *decoder)
+{
+    for (int32_t s = 0; s < decoder->spec.max_slots; s++) {
+        const struct slot *const slot = &decoder->slots[s];
+        if (slot->state == SLOT_RUNNING && slot->n_numbered < slot->n_expanded + slot->n_chunk)
+            return false;
+    }
+    return true;
+}
+
 sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t stride, sb_error *err)
 {
     if (decoder == NULL || logits == NULL)
@@ -287,6 +246,11 @@ sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t str
         return status_fail(err, SB_ERR_ARGUMENT,
                            "stride is %zu; expected at least the %d scores of a row", stride,
                            decoder->spec.vocab_size);
+    if (decoder->spec.keeps_states && !has_numbers(decoder))
+        return status_fail(err, SB_ERR_STATE,
+                           "the rows have no states yet: call sb_decoder_states before each "
+                           "sb_decoder_advance");
+    states_forget_released(&decoder->states);
     sb_status failure = SB_OK;
     const int32_t first_waiting = find_waiting(decoder);
     for (int32_t s = 0; s < decoder->spec.max_slots; s++) {
@@ -300,7 +264,7 @@ sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t str
         if (status == SB_OK)
             continue;
         slot->state = SLOT_FAILED;
-        loop_drop_states(decoder, slot);
+        slot_drop_states(decoder, slot);
         if (failure == SB_OK)
             failure = status_fail(err, status, "%s", slot->error.message);
     }

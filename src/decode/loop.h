@@ -1,5 +1,4 @@
-/* The parts of the loop that are used outside of it: the list of wanted rows, its chunks and
- * states, and its failures. */
+/* The parts of the loop that are used outside of it: the list of wanted rows and its failures. */
 #ifndef DECODE_LOOP_H
 #define DECODE_LOOP_H
 
@@ -7,17 +6,10 @@
 
 /* Makes the list of the rows that the running slots ask for: all of them, or at most most_rows. */
 sb_status loop_build_request(sb_decoder *decoder, sb_error *err);
-/* Prepares a new decoder for a caller with a session. The decoder numbers states and asks for at
- * most most_rows rows at once (0: no limit). A slot whose level has more rows asks for them in
- * chunks of most_rows. The chunks do not depend on the other slots, so the result of a slot depends
- * only on its job and on most_rows. */
-void loop_serve_session(sb_decoder *decoder, size_t most_rows);
-/* Gives the rows of sb_decoder_rows the states that they continue and become, as for
- * sb_session_step. Call it once before each sb_decoder_advance. decoder->states.released lists
- * numbers that the session can release before this step; the caller sets n_released to 0. */
-sb_status loop_number_states(sb_decoder *decoder, const int32_t **from, const int32_t **to);
-/* Gives back the states of a slot whose job has ended. */
-void loop_drop_states(sb_decoder *decoder, struct slot *slot);
+/* Makes a new decoder ask for at most most_rows rows at once (0: no limit). A slot whose level has
+ * more rows asks for them in chunks of most_rows. The chunks do not depend on the other slots, so
+ * the result of a slot depends only on its job and on most_rows. */
+void loop_limit_rows(sb_decoder *decoder, size_t most_rows);
 /* Marks the decoder as failed. Writes the message for SB_ERR_MEMORY, which comes without one. */
 sb_status loop_fail(sb_decoder *decoder, sb_status status, sb_error *err);
 /* Writes the error for a row that row_open refused. Returns SB_ERR_MODEL. */

@@ -14,9 +14,14 @@ const struct method *method_get(sb_method method)
     return (size_t)method < N_METHODS ? methods[method] : NULL;
 }
 
+const struct method *method_of(const sb_config *config)
+{
+    return config->search == SB_SEARCH_BEST_FIRST ? &method_best_first : methods[config->method];
+}
+
 int64_t method_needed_rows(const sb_config *config)
 {
-    const struct method *const method = method_get(config->method);
+    const struct method *const method = method_of(config);
     return method->needed_rows != NULL ? method->needed_rows(config) : config->k;
 }
 

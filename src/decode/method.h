@@ -29,6 +29,12 @@ struct method {
     /* Optional. Called after the last chunk, when the entries of slot->next have their paths and
      * rows. May take finished entries off slot->next; ends the search by setting n_wanted to 0. */
     sb_status (*settle)(sb_decoder *decoder, struct slot *slot, sb_error *err);
+    /* Optional; for a search that does not go level by level. Called instead of `settle` when all
+     * wanted rows have been expanded. Makes the next list of wanted rows; an empty list ends the
+     * search. */
+    sb_status (*complete)(sb_decoder *decoder, struct slot *slot, sb_error *err);
+    /* Optional. Gives back the states that slot->own refers to, when the job of a slot has ended. */
+    void (*drop_states)(sb_decoder *decoder, struct slot *slot);
     /* Required. Called when no entry of slot->now grows. Puts the sequences on slot->now in the
      * order in which they are returned, or starts again (reject) by putting roots there. Sets kappa
      * and exhausted of slot->result if the method has them. */
@@ -39,8 +45,14 @@ struct method {
 SB_METHOD_LIST(METHOD_DECLARE)
 #undef METHOD_DECLARE
 
+/* sbs by best-first search (best_first.c). */
+extern const struct method method_best_first;
+
 /* Returns a method, or NULL if the value is not a method. */
 const struct method *method_get(sb_method method);
+/* Returns the method of valid settings, by their search: level search, unless the settings ask for
+ * best-first search. */
+const struct method *method_of(const sb_config *config);
 /* Returns the number of rows that a draw needs at once. The method must be valid. */
 int64_t method_needed_rows(const sb_config *config);
 

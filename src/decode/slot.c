@@ -1,20 +1,25 @@
 #include "decode/slot.h"
 
-static sb_status want_row(struct slot *slot, int32_t parent, int32_t token)
+sb_status slot_want_row(struct slot *slot, struct wanted_row row)
 {
     const sb_status status = alloc_reserve(&slot->wanted, &slot->wanted_capacity,
                                            slot->n_wanted + 1, sizeof *slot->wanted);
     if (status == SB_OK)
-        slot->wanted[slot->n_wanted++] = (struct wanted_row){parent, token, -1};
+        slot->wanted[slot->n_wanted++] = row;
     return status;
 }
 
 sb_status slot_push_root(struct slot *slot, double score, int64_t number)
 {
-    const struct entry root = {
-        .score = score, .root = number, .path = -1, .parent = -1, .token = -1, .is_new = true};
+    const struct entry root = {.score = score,
+                               .root = number,
+                               .path = -1,
+                               .parent = -1,
+                               .token = -1,
+                               .rest = -1,
+                               .is_new = true};
     if (slot->n_wanted == 0) {
-        const sb_status status = want_row(slot, -1, -1);
+        const sb_status status = slot_want_row(slot, (struct wanted_row){-1, -1, 0, -1});
         if (status != SB_OK)
             return status;
     }
@@ -59,25 +64,34 @@ sb_end slot_end_of(sb_decoder *decoder, const struct slot *slot, const struct en
     return parent->depth + 1 >= decoder->config.max_len ? SB_END_MAX_LEN : SB_END_NONE;
 }
 
-sb_status slot_push_child(sb_decoder *decoder, struct slot *slot, int32_t parent, int32_t token,
-                          double score)
+sb_status slot_make_child(sb_decoder *decoder, const struct slot *slot, const struct entry *parent,
+                          int32_t token, double score, struct entry *child)
 {
-    const struct entry *const from = &slot->now.entries[parent];
-    const struct row *const row = slot_row(decoder, slot, from);
-    struct entry child = {
-        .node = noise_child(from->node, token),
-        .phi = logspace_saturate(from->phi + row_log_p(row, token)),
-        .log_p_model = logspace_saturate(from->log_p_model + row_log_p_model(row, token)),
+    const struct row *const row = slot_row(decoder, slot, parent);
+    *child = (struct entry){
+        .node = noise_child(parent->node, token),
+        .phi = logspace_saturate(parent->phi + row_log_p(row, token)),
+        .log_p_model = logspace_saturate(parent->log_p_model + row_log_p_model(row, token)),
         .score = score,
-        .root = from->root,
-        .path = from->path,
-        .depth = from->depth + 1,
-        .parent = parent,
+        .root = parent->root,
+        .path = parent->path,
+        .depth = parent->depth + 1,
         .token = token,
+        .rest = -1,
         .is_new = true,
     };
     sb_status status = SB_OK;
-    child.end = slot_end_of(decoder, slot, from, token, &status);
+    child->end = slot_end_of(decoder, slot, parent, token, &status);
+    return status;
+}
+
+sb_status slot_push_child(sb_decoder *decoder, struct slot *slot, int32_t parent, int32_t token,
+                          double score)
+{
+    struct entry child;
+    const sb_status status =
+        slot_make_child(decoder, slot, &slot->now.entries[parent], token, score, &child);
+    child.parent = parent;
     return status == SB_OK ? beam_append(&slot->next, &child) : status;
 }
 
@@ -102,8 +116,7 @@ sb_status slot_push(sb_decoder *decoder, struct slot *slot, const struct candida
     return status;
 }
 
-/* Appends the last token of an entry to the path of its parent. */
-static sb_status add_step(struct slot *slot, struct entry *entry)
+sb_status slot_add_step(struct slot *slot, struct entry *entry)
 {
     if (slot->n_path >= INT32_MAX || alloc_reserve(&slot->path, &slot->path_capacity,
                                                    slot->n_path + 1, sizeof *slot->path) != SB_OK)
@@ -128,10 +141,12 @@ sb_status slot_complete(struct slot *slot)
             continue;
         }
         if (entry->end != SB_END_EOS)
-            status = add_step(slot, entry);
+            status = slot_add_step(slot, entry);
         if (entry->end == SB_END_NONE && status == SB_OK) {
             entry->row = (int32_t)slot->n_wanted;
-            status = want_row(slot, slot->now.entries[entry->parent].row, entry->token);
+            const int32_t parent = slot->now.entries[entry->parent].row;
+            status = slot_want_row(
+                slot, (struct wanted_row){parent, entry->token, entry->depth, -1});
         }
     }
     return status;

@@ -38,6 +38,7 @@ struct entry {
     int32_t depth;      /* steps from the root, EOS included */
     int32_t parent;     /* index on the previous beam, -1 for the root */
     int32_t token;      /* its last token, -1 for the root */
+    int32_t rest;       /* best-first search: number of the rest that it stands for, -1: none */
     sb_end end;         /* SB_END_NONE while it grows */
     bool is_new;        /* made by the last step */
 };
@@ -74,6 +75,7 @@ struct path_step {
  * for the root. */
 struct wanted_row {
     int32_t parent, token;
+    int32_t depth; /* of its node: steps from the root */
     int32_t from; /* the state that it continues, -1: none, or the decoder does not number states */
 };
 
@@ -124,9 +126,10 @@ struct sb_decoder {
     int32_t *parent, *token, *input, *from, *to;
     size_t n_rows, request_capacity;
     size_t most_rows;     /* maximum number of rows to ask for at once, or 0: no limit */
+    bool is_endless;      /* best-first search for a cursor, which goes on without k */
+    size_t most_states;   /* maximum number of states that a cursor keeps, at least 2 */
     int32_t first_slot;   /* whose chunk is the first of those that are asked for */
-    bool numbers_states;  /* whether from and to are in use */
-    struct states states; /* numbers for them */
+    struct states states; /* numbers for `from` and `to`, if spec.keeps_states */
     /* workspace for a chunk of one slot */
     struct beam earlier; /* entries of earlier chunks of the level */
     struct row *rows;    /* (n_row_objects) the first is row slot->n_expanded of the level */
@@ -153,6 +156,11 @@ static inline struct row *slot_row(const sb_decoder *decoder, const struct slot 
     return &decoder->rows[(size_t)entry->row - slot->n_expanded];
 }
 
+/* Appends a row to the list of wanted rows. */
+sb_status slot_want_row(struct slot *slot, struct wanted_row row);
+/* Appends the last token of an entry to the path of its parent. The entry then has its own path. */
+sb_status slot_add_step(struct slot *slot, struct entry *entry);
+
 /* Returns whether this is the last chunk of the level. */
 static inline bool slot_is_last_chunk(const struct slot *slot)
 {
@@ -175,6 +183,9 @@ static inline struct candidate slot_earlier(const sb_decoder *decoder, size_t i)
     return (struct candidate){entry->score, entry->parent, EARLIER + (int32_t)i};
 }
 
+/* Makes *child the child `token` of an entry of this chunk. */
+sb_status slot_make_child(sb_decoder *decoder, const struct slot *slot, const struct entry *parent,
+                          int32_t token, double score, struct entry *child);
 /* Appends the child `token` of entry `parent` of slot->now to slot->next. The entry must be of this
  * chunk. */
 sb_status slot_push_child(sb_decoder *decoder, struct slot *slot, int32_t parent, int32_t token,

@@ -6,6 +6,7 @@
 #ifndef DECODE_STATES_H
 #define DECODE_STATES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,10 +15,11 @@
 struct states {
     int32_t *n_holders; /* (n) by number */
     int32_t *unused;    /* (n_unused) numbers that are free */
-    int32_t *released;  /* (n_released) numbers that became free since the caller last set
-                         * n_released to 0; each occurs once */
+    int32_t *released;  /* (n_released) numbers that became free since states_forget_released; each
+                         * occurs once, also if it is in use again */
+    bool *is_released;  /* (n) by number: it is in that list */
     size_t n, n_unused, n_released;
-    size_t holder_capacity, unused_capacity, released_capacity;
+    size_t holder_capacity, unused_capacity, released_capacity, mark_capacity;
 };
 
 /* Frees the lists. Accepts a struct that is all zeros. */
@@ -29,6 +31,10 @@ int32_t states_take(struct states *states);
 void states_hold(struct states *states, int32_t state);
 /* Removes a holder. */
 void states_drop(struct states *states, int32_t state);
+/* Removes all holders, none of which will use the number again. */
+void states_free(struct states *states, int32_t state);
+/* Empties the list of released numbers. */
+void states_forget_released(struct states *states);
 /* Returns the number for a row that continues state `from` and holds it: `from` itself if it has no
  * other holder, else a free number. The row then holds this number and not `from`. If `from` is -1,
  * the row continues no state. Returns -1 if memory is short. */

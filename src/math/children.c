@@ -15,6 +15,17 @@ void children_open(struct children *children, const struct noise_key *key, struc
     children->rank = 0;
 }
 
+void children_resume(struct children *children, const struct noise_key *key, struct row *row,
+                     struct noise_node node, double phi, double value, const int32_t *taken,
+                     size_t n)
+{
+    children_open(children, key, row, node, phi, value);
+    for (size_t i = 0; i < n; i++)
+        row_remove(row, taken[i]);
+    children->rank = n;
+    children->choice = noise_of_child(key, node, n).choice;
+}
+
 int32_t children_take(struct children *children)
 {
     const int32_t child = row_pick(children->row, children->choice);

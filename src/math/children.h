@@ -25,6 +25,12 @@ struct children {
 void children_open(struct children *children, const struct noise_key *key, struct row *row,
                    struct noise_node node, double phi, double g);
 
+/* Goes on after the n children `taken` have been taken, in this order, from the same row. `value` is
+ * that of the best child left. */
+void children_resume(struct children *children, const struct noise_key *key, struct row *row,
+                     struct noise_node node, double phi, double value, const int32_t *taken,
+                     size_t n);
+
 /* Removes the best child left, whose value is children->value, from the row. Returns the child, or
  * -1 if there is none. */
 int32_t children_take(struct children *children);

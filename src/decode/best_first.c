@@ -1,0 +1,372 @@
+#include "decode/best_first.h"
+
+#include <math.h>
+
+#include "base/alloc.h"
+#include "decode/best_first_states.h"
+#include "decode/config.h"
+#include "decode/merge.h"
+#include "decode/method.h"
+#include "decode/result.h"
+
+/* Number of children that a cursor takes first from a node. Each time that it returns to the rest,
+ * it takes as many as before, so that the work is proportional to the number of children. */
+enum { FIRST_CHILDREN = 32 };
+
+static struct best_first *get_own(const struct slot *slot)
+{
+    return slot->own;
+}
+
+static sb_status start(sb_decoder *decoder, struct slot *slot)
+{
+    struct best_first *const own = get_own(slot);
+    frontier_clear(&own->frontier);
+    best_first_clear_states(own);
+    own->found = LOGSPACE_NOTHING;
+    own->n_texts = 0;
+    const sb_status status = merge_start(decoder, slot);
+    beam_swap(&slot->now, &slot->next);
+    return status;
+}
+
+/* --- the frontier --- */
+
+/* Returns the number of entries that the frontier can hold. Each of the best ones may still become
+ * a sequence, or kappa; an entry after them is dropped. */
+static size_t most_entries(const sb_decoder *decoder, const struct slot *slot)
+{
+    if (decoder->is_endless)
+        return SIZE_MAX;
+    return (size_t)decoder->config.k - slot->now.n + (config_has_kappa(&decoder->config) ? 1 : 0);
+}
+
+static bool is_full(const sb_decoder *decoder, const struct slot *slot)
+{
+    return frontier_size(&get_own(slot)->frontier) >= most_entries(decoder, slot);
+}
+
+/* Drops the worst entry of the frontier. Returns false if there is none. */
+static bool drop_worst(sb_decoder *decoder, struct slot *slot)
+{
+    struct entry worst;
+    if (!frontier_take_worst(&get_own(slot)->frontier, &worst))
+        return false;
+    logspace_total_add(&slot->pruned, worst.phi);
+    if (worst.end == SB_END_NONE)
+        best_first_drop_parent(decoder, slot, &worst);
+    return true;
+}
+
+static sb_status push(sb_decoder *decoder, struct slot *slot, const struct entry *entry)
+{
+    while (is_full(decoder, slot))
+        drop_worst(decoder, slot);
+    const sb_status status = frontier_push(&get_own(slot)->frontier, entry);
+    if (status == SB_OK && entry->end == SB_END_NONE)
+        best_first_hold_parent(decoder, slot, entry);
+    return status;
+}
+
+/* --- expanding --- */
+
+/* Takes children of a node, best first: all that the frontier has room for, or `most`. */
+static sb_status take_children(sb_decoder *decoder, struct slot *slot, const struct entry *node,
+                               struct children *children, struct rest *rest, size_t most)
+{
+    const struct frontier *const frontier = &get_own(slot)->frontier;
+    for (size_t n = 0; n < most; n++) {
+        if (children->value == -INFINITY ||
+            (is_full(decoder, slot) && children->value <= frontier_worst(frontier)))
+            return SB_OK;
+        const double score = children->value;
+        const int32_t token = children_take(children);
+        if (token < 0) {
+            children->value = -INFINITY;
+            return SB_OK;
+        }
+        struct entry child;
+        sb_status status = slot_make_child(decoder, slot, node, token, score, &child);
+        if (status == SB_OK)
+            status = push(decoder, slot, &child);
+        if (status == SB_OK && rest != NULL)
+            status = alloc_reserve(&rest->taken, &rest->capacity, rest->n + 1, sizeof(int32_t));
+        if (status != SB_OK)
+            return status;
+        if (rest != NULL)
+            rest->taken[rest->n++] = token;
+        children_advance(children, &slot->key);
+    }
+    return SB_OK;
+}
+
+/* Expands a node for a draw of k sequences: drops the children for which there is no room. */
+static sb_status expand_node(sb_decoder *decoder, struct slot *slot, const struct entry *node)
+{
+    struct row *const row = slot_row(decoder, slot, node);
+    struct children children;
+    children_open(&children, &slot->key, row, node->node, node->phi, node->score);
+    const sb_status status = take_children(decoder, slot, node, &children, NULL, SIZE_MAX);
+    if (status == SB_OK)
+        logspace_total_add(&slot->pruned, logspace_product(node->phi, row_log_rest(row)));
+    return status;
+}
+
+/* Gives a node of a cursor a rest. */
+static sb_status open_rest(struct best_first *own, int32_t *number)
+{
+    if (own->n_unused == 0) {
+        const size_t n = own->n_rests + 1;
+        if (n > INT32_MAX ||
+            alloc_reserve(&own->rests, &own->rest_capacity, n, sizeof *own->rests) != SB_OK ||
+            alloc_reserve(&own->unused, &own->unused_capacity, n, sizeof *own->unused) != SB_OK)
+            return SB_ERR_MEMORY;
+        own->rests[own->n_rests] = (struct rest){0};
+        own->unused[own->n_unused++] = (int32_t)own->n_rests++;
+    }
+    *number = own->unused[--own->n_unused];
+    return SB_OK;
+}
+
+static void close_rest(struct best_first *own, int32_t number)
+{
+    alloc_free(own->rests[number].taken);
+    own->rests[number] = (struct rest){0};
+    own->unused[own->n_unused++] = number;
+}
+
+/* Expands a node for a cursor, or goes on with its rest. */
+static sb_status expand_partly(sb_decoder *decoder, struct slot *slot, struct entry *node)
+{
+    struct best_first *const own = get_own(slot);
+    struct row *const row = slot_row(decoder, slot, node);
+    struct children children;
+    if (node->rest < 0) {
+        children_open(&children, &slot->key, row, node->node, node->phi, node->score);
+        if (open_rest(own, &node->rest) != SB_OK)
+            return SB_ERR_MEMORY;
+    } else {
+        const struct rest *const before = &own->rests[node->rest];
+        children_resume(&children, &slot->key, row, node->node, node->phi, node->score,
+                        before->taken, before->n);
+    }
+    struct rest *const rest = &own->rests[node->rest];
+    const size_t most = rest->n > FIRST_CHILDREN ? rest->n : FIRST_CHILDREN;
+    const sb_status status = take_children(decoder, slot, node, &children, rest, most);
+    if (status != SB_OK)
+        return status;
+    if (children.value == -INFINITY) {
+        close_rest(own, node->rest);
+        return SB_OK;
+    }
+    rest->phi = logspace_product(node->phi, row_log_rest(row));
+    node->score = children.value;
+    return push(decoder, slot, node);
+}
+
+static sb_status expand(sb_decoder *decoder, struct slot *slot)
+{
+    struct best_first *const own = get_own(slot);
+    if (own->is_climbing)
+        return best_first_climbed(decoder, slot);
+    for (size_t i = 0; i < slot->next.n; i++) {
+        struct entry *const node = &slot->next.entries[i];
+        sb_status status = SB_OK;
+        if (node->rest < 0 && node->token >= 0)
+            status = slot_add_step(slot, node);
+        if (status == SB_OK)
+            status = best_first_keep_state(decoder, slot, i);
+        if (status == SB_OK)
+            status = decoder->is_endless ? expand_partly(decoder, slot, node)
+                                         : expand_node(decoder, slot, node);
+        if (status != SB_OK)
+            return status;
+    }
+    return SB_OK;
+}
+
+/* --- the next rows --- */
+
+/* Counts a new sequence for the rules. Returns the rule that ends the draw, if there is one now. */
+static sb_status apply_rules(sb_decoder *decoder, struct slot *slot, sb_stopped_by *reason)
+{
+    struct best_first *const own = get_own(slot);
+    const sb_config *const config = &decoder->config;
+    const struct entry *const leaf = &slot->now.entries[slot->now.n - 1];
+    if (config->until_texts > 0) {
+        const int32_t number = (int32_t)(slot - decoder->slots), rank = (int32_t)slot->now.n - 1;
+        sb_sequence sequence;
+        if (result_make_sequence(decoder, slot, leaf, &sequence) != SB_OK)
+            return SB_ERR_MEMORY;
+        const int answer =
+            decoder->spec.is_new_text(decoder->spec.user, number, rank, &sequence);
+        if (answer < 0)
+            return SB_ERR_MEMORY;
+        own->n_texts += answer;
+        if (own->n_texts >= config->until_texts)
+            *reason = SB_STOPPED_BY_TEXTS;
+    }
+    if (config->until_mass > 0) {
+        /* As for top-p, a sum of rounded probabilities that is this close reaches the bound. */
+        const double slack = 1e-12;
+        logspace_total_add(&own->found, leaf->phi);
+        if (exp(logspace_total_log(&own->found)) >= config->until_mass * (1 - slack))
+            *reason = SB_STOPPED_BY_MASS;
+    }
+    return SB_OK;
+}
+
+/* Moves the sequences that are certain now to slot->now. Sets *reason if the draw is complete. */
+static sb_status take_leaves(sb_decoder *decoder, struct slot *slot, sb_stopped_by *reason)
+{
+    struct frontier *const frontier = &get_own(slot)->frontier;
+    struct entry leaf;
+    while (*reason == SB_STOPPED_BY_NOTHING && frontier_take_leaf(frontier, &leaf)) {
+        sb_status status = leaf.end != SB_END_EOS ? slot_add_step(slot, &leaf) : SB_OK;
+        if (status == SB_OK)
+            status = beam_append(&slot->now, &leaf);
+        if (status == SB_OK)
+            status = apply_rules(decoder, slot, reason);
+        if (status != SB_OK)
+            return status;
+        if (*reason == SB_STOPPED_BY_NOTHING && !decoder->is_endless &&
+            slot->now.n == (size_t)decoder->config.k)
+            *reason = SB_STOPPED_BY_K;
+    }
+    if (*reason == SB_STOPPED_BY_NOTHING && frontier_size(frontier) == 0)
+        *reason = SB_STOPPED_BY_EXHAUSTED;
+    return SB_OK;
+}
+
+/* Chooses the best nodes as the next to be evaluated. The entry after the first k - n, of which
+ * only the value is needed for kappa, is not one of them. */
+static sb_status choose_nodes(sb_decoder *decoder, struct slot *slot)
+{
+    struct frontier *const frontier = &get_own(slot)->frontier;
+    size_t most = (size_t)decoder->config.parallel;
+    if (decoder->most_rows > 0 && most > decoder->most_rows)
+        most = decoder->most_rows;
+    const bool has_last = !decoder->is_endless && config_has_kappa(&decoder->config) &&
+                          is_full(decoder, slot);
+    const double last = has_last ? frontier_worst(frontier) : -INFINITY;
+    struct entry node;
+    while (slot->next.n < most && frontier_take_node(frontier, &node)) {
+        if (node.score > last && best_first_has_parent(slot, &node)) {
+            node.row = (int32_t)slot->n_wanted;
+            if (beam_append(&slot->next, &node) != SB_OK ||
+                best_first_want(decoder, slot, &node) != SB_OK)
+                return SB_ERR_MEMORY;
+            continue;
+        }
+        if (frontier_push(frontier, &node) != SB_OK)
+            return SB_ERR_MEMORY;
+        return slot->next.n > 0 ? SB_OK : best_first_climb(decoder, slot, &node);
+    }
+    return SB_OK;
+}
+
+static sb_status complete(sb_decoder *decoder, struct slot *slot, sb_error *err)
+{
+    (void)err;
+    best_first_drop_expanded(decoder, slot);
+    slot->n_wanted = slot->n_expanded = slot->next.n = 0;
+    sb_stopped_by reason = SB_STOPPED_BY_NOTHING;
+    const sb_status status = take_leaves(decoder, slot, &reason);
+    if (status != SB_OK)
+        return status;
+    if (reason == SB_STOPPED_BY_NOTHING)
+        return choose_nodes(decoder, slot);
+    if (config_has_rule(&decoder->config))
+        slot->result.stopped_by = reason;
+    return SB_OK;
+}
+
+static sb_status finish(sb_decoder *decoder, struct slot *slot)
+{
+    struct best_first *const own = get_own(slot);
+    sb_result *const result = &slot->result;
+    result->exhausted = frontier_size(&own->frontier) == 0 && slot->pruned.scaled == 0;
+    if (!config_has_rule(&decoder->config) &&
+        (result->exhausted || config_has_kappa(&decoder->config)))
+        result->kappa = frontier_best(&own->frontier);
+    while (drop_worst(decoder, slot)) {
+    }
+    return SB_OK;
+}
+
+/* --- for cursors --- */
+
+/* Returns the log of the mass of an entry's leaves. */
+static double mass_of(const struct best_first *own, const struct entry *entry)
+{
+    return entry->rest >= 0 ? own->rests[entry->rest].phi : entry->phi;
+}
+
+double best_first_threshold(const struct slot *slot)
+{
+    const double best = frontier_best(&get_own(slot)->frontier);
+    return slot->next.n > 0 ? fmax(best, slot->next.entries[0].score) : best;
+}
+
+void best_first_add_left(const struct slot *slot, struct logspace_total *left)
+{
+    const struct best_first *const own = get_own(slot);
+    const struct queue *const queues[] = {&own->frontier.leaves, &own->frontier.nodes};
+    for (int q = 0; q < 2; q++)
+        for (size_t i = 0; i < queues[q]->n; i++)
+            logspace_total_add(
+                left, mass_of(own, &own->frontier.pool.entries[queues[q]->items[i].entry]));
+    for (size_t i = 0; i < slot->next.n; i++)
+        logspace_total_add(left, mass_of(own, &slot->next.entries[i]));
+}
+
+size_t best_first_bytes(const struct slot *slot)
+{
+    const struct best_first *const own = get_own(slot);
+    const struct frontier *const frontier = &own->frontier;
+    size_t n = (frontier->pool.capacity + slot->now.capacity) * sizeof(struct entry) +
+               (frontier->leaves.capacity + frontier->nodes.capacity) * sizeof(struct queue_item) +
+               (frontier->n_room + own->state_capacity + own->kept_capacity +
+                own->unused_capacity) * sizeof(int32_t) +
+               slot->path_capacity * sizeof *slot->path + own->rest_capacity * sizeof *own->rests;
+    for (size_t i = 0; i < own->n_rests; i++)
+        n += own->rests[i].capacity * sizeof(int32_t);
+    return n;
+}
+
+static void close_own(void *memory)
+{
+    struct best_first *const own = memory;
+    frontier_close(&own->frontier);
+    for (size_t i = 0; i < own->n_rests; i++)
+        alloc_free(own->rests[i].taken);
+    alloc_free(own->rests);
+    alloc_free(own->unused);
+    alloc_free(own->state_of);
+    alloc_free(own->kept);
+}
+
+static void drop_states(sb_decoder *decoder, struct slot *slot)
+{
+    while (drop_worst(decoder, slot)) {
+    }
+}
+
+static int64_t rows_together(const sb_config *config)
+{
+    return config->parallel;
+}
+
+const struct method method_best_first = {
+    .info = {.law = SB_LAW_WITHOUT_REPLACEMENT, .has_g = true},
+    .row_use = ROWS_BOUNDED,
+    .ranks_by_noise = true,
+    .needed_rows = rows_together,
+    .own_size = sizeof(struct best_first),
+    .close = close_own,
+    .start = start,
+    .expand = expand,
+    .complete = complete,
+    .drop_states = drop_states,
+    .finish = finish,
+};

@@ -1,0 +1,54 @@
+#include "decode/fit.h"
+
+#include <stdio.h>
+
+#include "base/status.h"
+#include "decode/config.h"
+
+/* Returns which setting needs best-first search, or NULL if none does. */
+static const char *what_needs_best_first(const sb_config *config)
+{
+    if (config->search == SB_SEARCH_BEST_FIRST)
+        return "search best-first";
+    if (config->parallel > 0)
+        return "parallel";
+    return config->until_mass > 0 ? "until-mass" : config->until_texts > 0 ? "until-texts" : NULL;
+}
+
+sb_status fit_search(sb_config *config, const char *why_not, sb_error *err)
+{
+    if (config->method != SB_METHOD_SBS)
+        return SB_OK;
+    const char *const what = what_needs_best_first(config);
+    if (what != NULL && why_not != NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "%s is not possible here: %s; use search level",
+                           what, why_not);
+    if (what == NULL && (why_not != NULL || config->search == SB_SEARCH_LEVEL)) {
+        config->search = SB_SEARCH_LEVEL;
+        return SB_OK;
+    }
+    config->search = SB_SEARCH_BEST_FIRST;
+    if (config->parallel == 0)
+        config->parallel = 4;
+    return SB_OK;
+}
+
+sb_status fit_to_model(sb_config *config, const sb_model *model, sb_error *err)
+{
+    const sb_model_info *const info = sb_model_get_info(model);
+    if (config->n_stop > 0 && sb_model_token_text(model, 0) == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "stop strings need text, but the tokens of this model have none");
+    if (config->until_texts > 0 && sb_model_token_text(model, 0) == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "until-texts needs text, but the tokens of this model have none");
+    if (info->max_len > 0 && config->min_len > info->max_len)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "min-len is %d, but the model gives sequences of at most %d tokens",
+                           config->min_len, info->max_len);
+    /* A limited number of states has no room for those that best-first search keeps. */
+    char why[128];
+    snprintf(why, sizeof why, "a model of kind '%s' keeps at most %d states at once", info->kind,
+             (int)info->max_rows);
+    return fit_search(config, info->max_rows > 0 ? why : NULL, err);
+}

@@ -1,0 +1,15 @@
+/* Fits settings to what they are used with: refuses what does not go together, and replaces
+ * automatic values. */
+#ifndef DECODE_FIT_H
+#define DECODE_FIT_H
+
+#include "sbeam/config.h"
+#include "sbeam/model.h"
+
+/* Fits valid settings to a model. */
+sb_status fit_to_model(sb_config *config, const sb_model *model, sb_error *err);
+/* Replaces the automatic values of search and parallel. `why_not` is NULL if best-first search is
+ * possible, else a clause that says why it is not; settings that need it are then refused. */
+sb_status fit_search(sb_config *config, const char *why_not, sb_error *err);
+
+#endif
