@@ -108,6 +108,14 @@ typedef int (*sb_source_fn)(void *user, sb_input *input, sb_error *err);
 typedef int (*sb_sink_fn)(void *user, const sb_input *input, const sb_result *result,
                           sb_error *err);
 
+/* A sequence that is certain before its draw has ended. */
+typedef struct sb_certain {
+    uint64_t stream, draw;
+    double temperature;
+    int32_t rank;         /* its place among the sequences of the draw, from 0 */
+    sb_sequence sequence; /* without log_weight; the library's, and valid during the call */
+} sb_certain;
+
 /* The caller's functions for sb_draw_all. Two calls of them never overlap, for any number of
  * threads, with one exception: while `ready` waits, `sink`, `done` and `flush` may be called. */
 typedef struct sb_pipe {
@@ -128,6 +136,11 @@ typedef struct sb_pipe {
      * or is at its end, so that a sink that collects its output can write it. Returns 0 to
      * continue, anything else to stop the work. */
     int (*flush)(void *user, sb_error *err);
+    /* Optional. Called for each sequence as soon as best-first search is certain of it: in the order
+     * of the sequences within a draw, but draws that are computed together take turns. The sink
+     * gets the whole result afterwards. Never called by another search. Returns 0 to continue,
+     * anything else to stop the work. */
+    int (*certain)(void *user, const sb_input *input, const sb_certain *found, sb_error *err);
 } sb_pipe;
 
 /* Draws for every input that the source gives and hands the results to the sink.

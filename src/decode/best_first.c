@@ -9,10 +9,6 @@
 #include "decode/method.h"
 #include "decode/result.h"
 
-/* Number of children that a cursor takes first from a node. Each time that it returns to the rest,
- * it takes as many as before, so that the work is proportional to the number of children. */
-enum { FIRST_CHILDREN = 32 };
-
 static struct best_first *get_own(const struct slot *slot)
 {
     return slot->own;
@@ -151,7 +147,8 @@ static sb_status expand_partly(sb_decoder *decoder, struct slot *slot, struct en
                         before->taken, before->n);
     }
     struct rest *const rest = &own->rests[node->rest];
-    const size_t most = rest->n > FIRST_CHILDREN ? rest->n : FIRST_CHILDREN;
+    /* Doubling makes the work proportional to the number of children. */
+    const size_t most = rest->n > 0 ? rest->n : decoder->first_children;
     const sb_status status = take_children(decoder, slot, node, &children, rest, most);
     if (status != SB_OK)
         return status;

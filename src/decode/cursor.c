@@ -1,5 +1,5 @@
 /* A cursor is a best-first search of one slot that has no k and never drops an entry. */
-#include "sbeam/cursor.h"
+#include "decode/cursor.h"
 
 #include <math.h>
 
@@ -14,6 +14,8 @@
 
 /* Memory for the states that are kept, so that few prefixes are computed again. */
 enum { STATE_BYTES = 1 << 26, LEAST_STATES = 256 };
+
+enum { FIRST_CHILDREN = 32 };
 
 struct sb_cursor {
     sb_config config;
@@ -30,12 +32,12 @@ static sb_status fit(sb_config *config, const sb_model *model, sb_error *err)
     const sb_status status = sb_config_check(config, err);
     if (status != SB_OK)
         return status;
-    if (config->method != SB_METHOD_SBS || config->search == SB_SEARCH_LEVEL)
+    if (config->method != SB_METHOD_SBS)
+        return status_fail(err, SB_ERR_ARGUMENT, "method is %s; a cursor needs method sbs",
+                           sb_method_name(config->method));
+    if (config->search == SB_SEARCH_LEVEL)
         return status_fail(err, SB_ERR_ARGUMENT,
-                           "method is %s and search %s; a cursor needs method sbs and best-first "
-                           "search",
-                           sb_method_name(config->method),
-                           config->search == SB_SEARCH_LEVEL ? "level" : "not level");
+                           "search is level; a cursor needs best-first search");
     if (config_has_rule(config))
         return status_fail(err, SB_ERR_ARGUMENT,
                            "a cursor has no rule that ends it (until_mass, until_texts); end the "
@@ -68,6 +70,7 @@ static sb_status open_search(sb_cursor *cursor, const sb_model *model, const sb_
     sb_decoder *const decoder = stepper->decoder;
     decoder->is_endless = true;
     decoder->most_states = count_states(stepper->session);
+    decoder->first_children = FIRST_CHILDREN;
     cursor->slot = &decoder->slots[0];
     return sb_decoder_add(decoder, &job, NULL, err);
 }
@@ -111,6 +114,11 @@ void sb_cursor_close(sb_cursor *cursor)
 void sb_cursor_set_interrupt(sb_cursor *cursor, const sb_interrupt *interrupt)
 {
     cursor->interrupt = interrupt;
+}
+
+sb_decoder *cursor_get_decoder(sb_cursor *cursor)
+{
+    return cursor->stepper.decoder;
 }
 
 /* Remembers an error, after which the cursor cannot go on. */

@@ -102,6 +102,7 @@ static bool take_job(struct pool *pool, bool is_idle, struct work *work)
     const uint64_t i = pool->next_of_input++;
     work->reading = pool->current;
     work->number = pool->n_taken++;
+    work->n_told = 0;
     work->job.stream = pool->current->input.stream;
     work->job.draw = pool->plan.first_draw + i % pool->plan.n_draws;
     work->job.temperature = pool->plan.temperatures[i / pool->plan.n_draws];
@@ -185,6 +186,24 @@ void pool_hand_over(struct pool *pool, uint64_t number)
     flush_if_dry(pool);
     pthread_cond_broadcast(&pool->room);
     pthread_mutex_unlock(&pool->lock);
+}
+
+bool pool_tell(struct pool *pool, const struct work *work, int32_t rank,
+               const sb_sequence *sequence)
+{
+    const sb_certain found = {.stream = work->job.stream,
+                              .draw = work->job.draw,
+                              .temperature = work->job.temperature,
+                              .rank = rank,
+                              .sequence = *sequence};
+    sb_error error = {SB_ERR_STOPPED, "the caller stopped at a sequence"};
+    pthread_mutex_lock(&pool->lock);
+    if (pool->status == SB_OK &&
+        pool->pipe->certain(pool->pipe->user, &work->reading->input, &found, &error) != 0)
+        stop_with(pool, error.status, &error);
+    const bool goes_on = pool->status == SB_OK;
+    pthread_mutex_unlock(&pool->lock);
+    return goes_on;
 }
 
 void pool_refuse(struct pool *pool, const struct work *work, const sb_error *reason)

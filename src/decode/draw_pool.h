@@ -57,6 +57,7 @@ struct work {
     struct reading *reading;
     uint64_t number; /* of the job, in the order of the results */
     sb_job job;
+    int32_t n_told; /* sequences that the caller was told of */
 };
 
 /* Takes the next job. Returns false if there is none now, the work has ended, or the ring is full.
@@ -70,6 +71,9 @@ sb_result *pool_result(struct pool *pool, const struct work *work);
 /* Marks a job as ready, then hands to the sink all results that are ready at the head of the ring.
  */
 void pool_hand_over(struct pool *pool, uint64_t number);
+/* Tells the caller of a sequence that is certain. Returns false if the work has ended. */
+bool pool_tell(struct pool *pool, const struct work *work, int32_t rank,
+               const sb_sequence *sequence);
 /* Marks a job as failed. The sink still gets the results of all jobs before it, but none after it.
  */
 void pool_refuse(struct pool *pool, const struct work *work, const sb_error *reason);

@@ -76,6 +76,25 @@ static sb_status begin(struct worker *worker, const struct work *work, sb_error 
     return sb_decoder_cancel(worker->stepper.decoder, slot, err);
 }
 
+/* Tells the caller of the sequences that have become certain. Returns false if memory is short. */
+static bool tell(struct worker *worker)
+{
+    struct pool *const pool = worker->pool;
+    for (int32_t slot = 0; pool->pipe->certain != NULL && slot < pool->batch; slot++) {
+        struct work *const work = &worker->work[slot];
+        sb_sequence sequence;
+        int found = 0;
+        while (work->reading != NULL &&
+               (found = sb_decoder_certain(worker->stepper.decoder, slot, work->n_told,
+                                           &sequence)) == 1 &&
+               pool_tell(pool, work, work->n_told, &sequence))
+            work->n_told++;
+        if (found < 0)
+            return false;
+    }
+    return true;
+}
+
 /* Hands over the results and errors of the slots that have finished. */
 static void collect(struct worker *worker)
 {
@@ -129,7 +148,9 @@ static sb_status work_on(struct worker *worker, sb_error *err)
         if (status != SB_OK || worker->n_active == 0)
             break;
         sb_error reason = {SB_OK, ""};
-        const sb_status stepped = stepper_step(&worker->stepper, &reason);
+        sb_status stepped = stepper_step(&worker->stepper, &reason);
+        if (stepped == SB_OK && !tell(worker))
+            stepped = status_no_memory(&reason);
         if (stepped != SB_OK) {
             reason.status = stepped;
             refuse_all(worker, &reason);
