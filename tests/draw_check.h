@@ -31,4 +31,8 @@ void assert_same_results(const sb_result *a, const sb_result *b);
 /* Does the same for two whole results except for log_p_draw. */
 void assert_same_draws(const sb_result *a, const sb_result *b);
 
+/* Returns the number of different proper prefixes of the sequences, the root included. A sequence
+ * that ends by EOS counts the prefix before EOS. No search can evaluate fewer. */
+uint64_t count_prefixes(const sb_result *result);
+
 #endif

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -127,12 +128,16 @@ void run_sampler(struct setup *setup, sampler sample, size_t n,
         }
         return;
     }
+    sb_config config = setup->config;
+    const char *const search = getenv("SBEAM_TEST_SEARCH");
+    if (search != NULL && sb_method_takes(config.method, "search"))
+        assert_int_equal(sb_config_set(&config, "search", search, NULL), SB_OK);
     struct relay relay = {setup, visit, user, false};
     const sb_pipe pipe = {.user = &relay, .source = give_empty_input, .sink = relay_result};
     sb_plan plan;
     sb_plan_default(&plan);
     plan.n_draws = n;
     sb_error err;
-    if (sb_draw_all(setup->model, &setup->config, &plan, &pipe, &err) != SB_OK)
+    if (sb_draw_all(setup->model, &config, &plan, &pipe, &err) != SB_OK)
         fail_msg("%s", err.message);
 }

@@ -23,7 +23,8 @@ void open_wide_chain(struct setup *setup, struct leaves *leaves);
  * probability. */
 void open_wide_tree(struct setup *setup, struct leaves *leaves);
 
-/* Calls `visit` for n draws of the sampler, or of the library if `sample` is NULL. */
+/* Calls `visit` for n draws of the sampler, or of the library if `sample` is NULL. The environment
+ * variable SBEAM_TEST_SEARCH sets how the library searches. */
 void run_sampler(struct setup *setup, sampler sample, size_t n,
                  void (*visit)(void *user, const struct picks *picks), void *user);
 

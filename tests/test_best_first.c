@@ -25,33 +25,6 @@ static void draw_all(const struct task *task, sb_result **results)
         fail_msg("%s", err.message);
 }
 
-/* Returns the number of different proper prefixes of the sequences. A sequence that ends by EOS
- * counts the prefix before EOS. The prefixes of a sequence that the ones before it do not have are
- * those longer than its longest common prefix with one of them. */
-static uint64_t count_prefixes(const sb_result *result)
-{
-    uint64_t n = 0;
-    for (int32_t i = 0; i < result->n_sequences; i++) {
-        const sb_sequence *const s = &result->sequences[i];
-        const int32_t n_prefixes = s->n_tokens + (s->end == SB_END_EOS);
-        int32_t n_common = 0; /* prefixes in common, the root included */
-        for (int32_t j = 0; j < i; j++) {
-            const sb_sequence *const t = &result->sequences[j];
-            const int32_t n_other = t->n_tokens + (t->end == SB_END_EOS);
-            int32_t common = 0;
-            while (common < s->n_tokens && common < t->n_tokens &&
-                   s->tokens[common] == t->tokens[common])
-                common++;
-            common++;
-            common = common < n_other ? common : n_other;
-            common = common < n_prefixes ? common : n_prefixes;
-            n_common = common > n_common ? common : n_common;
-        }
-        n += (uint64_t)(n_prefixes - n_common);
-    }
-    return n;
-}
-
 static void compare_draws(const struct task *task, const sb_result *level, const sb_result *best)
 {
     assert_same_draws(level, best);

@@ -74,10 +74,14 @@ static bool is_same(const sb_sequence *a, const sb_sequence *b)
 }
 
 /* With a product whose rows do not see each other, to the bit; else up to its rounding. */
-static void compare(const sb_result *a, const sb_result *b)
+static void compare(const sb_result *a, const sb_result *b, bool same_search)
 {
+    /* Searches sum the mass that they leave out in another order. */
+    assert_true(fabs(a->log_p_draw - b->log_p_draw) <= 1e-6 * (1 + fabs(a->log_p_draw)));
     if (gemm_best_way() == GEMM_PACKED) {
-        assert_same_results(a, b);
+        if (same_search)
+            assert_same_results(a, b);
+        assert_same_draws(a, b);
         return;
     }
     assert_int_equal(a->n_sequences, b->n_sequences);
@@ -99,7 +103,7 @@ static void batches_and_threads_agree(void **state)
     for (size_t p = 0; p < sizeof plans / sizeof *plans; p++) {
         draw_sentences(&config, plans[p][0], plans[p][1], results);
         for (size_t i = 0; i < N_SENTENCES; i++)
-            compare(alone[i], results[i]);
+            compare(alone[i], results[i], true);
         close_results(results);
     }
     for (size_t s = 0; s < N_SENTENCES; s++) {
@@ -109,6 +113,43 @@ static void batches_and_threads_agree(void **state)
                 assert_false(is_same(&alone[s]->sequences[i], &alone[s]->sequences[j]));
     }
     close_results(alone);
+}
+
+/* Both searches draw the same. Best-first search evaluates the minimum of rows with one prefix at a
+ * time, and not many more with a few. */
+static void searches_agree(void **state)
+{
+    (void)state;
+    static const double temperatures[] = {0.1, 0.3, 1};
+    static const struct {
+        int32_t parallel;
+        double most; /* times the minimum of rows, at temperature 0.1 */
+    } ways[] = {{1, 1}, {4, 1.15}, {8, 1.4}};
+    sb_config config = config_of(SB_METHOD_SBS, 20);
+    sb_result *level[N_SENTENCES], *best[N_SENTENCES];
+    for (int t = 0; t < 3; t++) {
+        config.temperature = temperatures[t];
+        config.search = SB_SEARCH_LEVEL;
+        config.parallel = 0;
+        draw_sentences(&config, 2, 16, level);
+        config.search = SB_SEARCH_BEST_FIRST;
+        for (int w = 0; w < 3; w++) {
+            config.parallel = ways[w].parallel;
+            draw_sentences(&config, 2, 16, best);
+            uint64_t n_rows = 0, n_least = 0;
+            for (size_t i = 0; i < N_SENTENCES; i++) {
+                compare(level[i], best[i], false);
+                n_rows += best[i]->model_rows;
+                n_least += count_prefixes(best[i]);
+            }
+            if (config.parallel == 1)
+                assert_int_equal(n_rows, n_least);
+            else if (t == 0)
+                assert_true((double)n_rows <= ways[w].most * (double)n_least);
+            close_results(best);
+        }
+        close_results(level);
+    }
 }
 
 static void best_translations_are_not_empty(void **state)
@@ -168,6 +209,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_and_threads_agree),
+        cmocka_unit_test(searches_agree),
         cmocka_unit_test(best_translations_are_not_empty),
         cmocka_unit_test(text_comes_back),
         cmocka_unit_test(long_inputs_are_refused),
