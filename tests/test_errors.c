@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "decode/cursor.h"
 #include "draw_check.h"
 
 static const char *const tree_json =
@@ -58,7 +59,7 @@ static void every_allocation_may_fail(void **state)
     int n_methods = 0;
     while (sb_method_name((sb_method)n_methods) != NULL)
         n_methods++;
-    for (int variant = 0; variant < n_methods + 2; variant++) {
+    for (int variant = 0; variant < n_methods + 4; variant++) {
         sb_config config;
         sb_config_default(&config);
         config.method = (sb_method)(variant < n_methods ? variant : SB_METHOD_BEAM);
@@ -72,6 +73,15 @@ static void every_allocation_may_fail(void **state)
             config.ban = ban;
             config.n_ban = 1;
             config.top_p = 0.9;
+        }
+        if (variant == n_methods + 2) {
+            config.method = SB_METHOD_SBS;
+            config.search = SB_SEARCH_LEVEL;
+        }
+        if (variant == n_methods + 3) {
+            config.method = SB_METHOD_SBS;
+            config.parallel = 3;
+            config.until_texts = 4;
         }
         bool ended = false;
         for (long n = 1; !ended && n < 1000; n++) {
@@ -126,11 +136,50 @@ static void every_allocation_may_fail(void **state)
     }
 }
 
+/* The same for a cursor that computes states and rows again. */
+static void every_allocation_of_a_cursor_may_fail(void **state)
+{
+    (void)state;
+    sb_model *const model = open_json(small_chain);
+    sb_config config;
+    sb_config_default(&config);
+    config.max_len = 6;
+    bool ended = false;
+    for (long n = 1; !ended; n++) {
+        sb_cursor *cursor = NULL;
+        sb_result *result = NULL;
+        sb_sequence sequence;
+        sb_error err = {SB_OK, ""};
+        alloc_fail_at(n);
+        sb_status status = sb_result_open(&result, &err);
+        if (status == SB_OK)
+            status = sb_cursor_open(&cursor, model, NULL, &config, &err);
+        if (status == SB_OK) {
+            cursor_get_decoder(cursor)->most_states = 2;
+            cursor_get_decoder(cursor)->first_children = 1;
+        }
+        for (int i = 0; i < 40 && status == SB_OK; i++)
+            if (sb_cursor_next(cursor, &sequence, &err) < 0)
+                status = err.status;
+        if (status == SB_OK)
+            status = sb_cursor_get_result(cursor, result, &err);
+        ended = !alloc_has_failed();
+        alloc_fail_at(0);
+        assert_int_equal(status, ended ? SB_OK : SB_ERR_MEMORY);
+        assert_true(ended || strstr(err.message, "memory") != NULL);
+        assert_true(result == NULL || result->n_sequences == (ended ? 40 : 0));
+        sb_cursor_close(cursor);
+        sb_result_close(result);
+    }
+    sb_model_close(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scores),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(every_allocation_of_a_cursor_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
