@@ -2,13 +2,14 @@
 question each answers."""
 import csv
 import os
+import statistics
 import subprocess
 import tempfile
 from decimal import Decimal
 from pathlib import Path
 
 from results import number
-from timing import fastest, json_lines, read_json
+from timing import fastest, json_lines, read_json, seconds, take_turns
 
 SBEAM = 'build/sbeam'
 SENTENCE = 'I was about to throw the box away when I heard something moving inside it.'
@@ -148,6 +149,95 @@ def cache(results):
                   rows)
 
 
+# --- level search and best-first search ---
+
+MODEL = 'models/enfr-everyday.safetensors'
+SENTENCES = 'tests/data/enfr-everyday/sources.txt'
+LEVEL, BEST_FIRST = ('level', ''), ('best-first', 'auto')  # search, parallel
+EVERY_SEARCH = (LEVEL, BEST_FIRST, ('best-first', 1), ('best-first', 4), ('best-first', 8))
+ORDER_CASES = ((20, EVERY_SEARCH, 3), (100, (LEVEL, BEST_FIRST), 2))  # k, searches, rounds
+ORDER_COLUMNS = ['k', 'temperature', 'search', 'parallel', 'sentences', 'seconds', 'seconds_median', 'rows',
+                 'fewest_rows', 'rows_over_fewest', 'level_over_this']
+# glibc raises the size from which it returns memory to the system whenever a block is freed. With a fixed size the
+# peak memory of a second cursor is that of the first, unless memory leaks.
+RETURN_BUFFERS = {'MALLOC_MMAP_THRESHOLD_': '131072'}
+CURSOR_CASES = (('draw', MODEL, 100, '0.3', SENTENCES), ('chain', 'models/weather.json', 100000),
+                ('chain', 'models/weather.json', 1000000), ('flat', 3200), ('flat', 32000))
+CURSOR_COLUMNS = ['case', 'inputs', 'sequences', 'rows', 'first_ms', 'half_ms', 'last_ms', 'first_over_last',
+                  'second_half_over_first', 'bytes_per_sequence', 'peak_mib', 'growth_mib']
+
+
+def fewest_rows(record):
+    """Returns the number of prefixes that any search must evaluate to find the sequences of a draw: all that a
+    sequence continues, by a token or by its end."""
+    prefixes = set()
+    for sequence in record['sequences']:
+        tokens = tuple(sequence['tokens'])
+        n_steps = len(tokens) + (sequence['end'] == 'eos')
+        prefixes.update(tokens[:n] for n in range(n_steps))
+    return len(prefixes)
+
+
+def order_numbers(runs):
+    """Returns the columns of a search from `sentences` to `rows_over_fewest`, by the results of draw_in_order."""
+    times, counts = zip(*((time, counts) for time, *counts in runs))
+    n, rows, fewest = counts[0]
+    return [n, number(min(times), '.3f'), number(statistics.median(times), '.3f'), rows, fewest,
+            number(rows / fewest, '.4f')]
+
+
+def draw_in_order(k, temperature, search, parallel):
+    """Draws for each sentence. Returns the time of the command and the numbers of draws, rows and fewest rows."""
+    option = ['--parallel', parallel] if parallel else []
+    with open(SENTENCES, 'rb') as inputs, tempfile.TemporaryFile('w+', encoding='utf-8') as out:
+        time = seconds([SBEAM, 'draw', '-m', MODEL, '-k', k, '-T', temperature, '--search', search, *option,
+                        '--seed', 1, '-f', 'jsonl'], stdin=inputs, stdout=out)
+        out.seek(0)
+        counts = [(1, record['model_rows'], fewest_rows(record)) for record in map(read_json, out)]
+    return [time, *map(sum, zip(*counts))]
+
+
+def order(results):
+    say('order: 100 sentences, the shipped model, one thread; seconds, fastest of the rounds, in which the searches '
+        'take turns')
+    form = '{:>5} {:>5} {:<11} {:>9} {:>8} {:>8} {:>9} {:>9} {:>8} {:>11}'
+    say(form.format('k', 'T', 'search', 'parallel', 'seconds', 'median', 'rows', 'fewest', '/fewest', 'level/this'))
+    rows = []
+    for k, searches, n_rounds in ORDER_CASES:
+        for temperature in '0.1', '0.3', '1':
+            turns = take_turns(lambda search: draw_in_order(k, temperature, *search), searches, n_rounds)
+            numbers = [order_numbers(runs) for runs in turns]
+            for search, measured in zip(searches, numbers):
+                ratio = number(numbers[0][1] / measured[1], '.3f')
+                rows.append(results.row(k, Decimal(temperature), *search, *measured, ratio))
+                say(form.format(k, temperature, *search, *measured[1:], ratio))
+    results.write('order.csv', ORDER_COLUMNS, rows)
+    cursor(results)
+
+
+def cursor_numbers(record):
+    """Returns a row of cursor.csv from a line of bench_cursor."""
+    first, half, last, n_bytes = (record[key] for key in ('first_ms', 'half_ms', 'last_ms', 'search_bytes'))
+    per_sequence = '' if n_bytes is None else number(n_bytes / record['sequences'], '.0f')
+    growth = '' if record['growth_mib'] is None else record['growth_mib']
+    return [*(record[key] for key in ('case', 'inputs', 'sequences', 'rows')), first, half, last,
+            number(first / last, '.4g'), number((last - half) / half, '.3f'), per_sequence, record['peak_mib'], growth]
+
+
+def cursor(results):
+    say('order: when the first sequence, the one in the middle and the last are known; milliseconds')
+    form = '{:<6} {:>9} {:>9} {:>9} {:>9} {:>11} {:>11} {:>11} {:>9} {:>7}'
+    say(form.format('case', 'sequences', 'first', 'middle', 'last', 'first/last', '2nd/1st', 'bytes/seq.', 'peak MiB',
+                    'growth'))
+    rows = []
+    for case in CURSOR_CASES:
+        record, = json_lines(['build/tests/bench_cursor', *case], env={**os.environ, **RETURN_BUFFERS})
+        numbers = cursor_numbers(record)
+        rows.append(results.row(*numbers))
+        say(form.format(numbers[0], numbers[2], *numbers[4:]))
+    results.write('cursor.csv', CURSOR_COLUMNS, rows)
+
+
 # --- decoding with GGUF models, compared with llama.cpp by itself ---
 
 GGUF_COLUMNS = ['model', 'k', 'len', 'sbs', 'rows', 'llama_same', 'llama_default', 'sbs_over_rows', 'sbs_over_same',
@@ -208,4 +298,4 @@ def random_gguf(python):
     return str(model)
 
 
-PARTS = {part.__name__: part for part in (search, draws, arpa, gemm, decode, cache, gguf)}
+PARTS = {part.__name__: part for part in (search, draws, arpa, gemm, decode, cache, order, gguf)}

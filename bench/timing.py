@@ -8,10 +8,11 @@ from decimal import Decimal
 N_RUNS = 3
 
 
-def seconds(command):
-    """Returns the wall-clock time of a command. Drops its output, and its messages unless it fails."""
+def seconds(command, stdin=None, stdout=subprocess.DEVNULL):
+    """Returns the wall-clock time of a command. Drops its output unless a file takes it, and its messages unless it
+    fails."""
     begin = time.perf_counter()
-    done = subprocess.run(words(command), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    done = subprocess.run(words(command), stdin=stdin, stdout=stdout, stderr=subprocess.PIPE)
     end = time.perf_counter()
     if done.returncode != 0:
         sys.stderr.write(done.stderr.decode('utf-8', 'replace'))
@@ -19,10 +20,15 @@ def seconds(command):
     return end - begin
 
 
+def take_turns(measure, cases, n_runs=N_RUNS):
+    """Returns n_runs results of measure(case) for each case, in a tuple. The cases take turns."""
+    rounds = [[measure(case) for case in cases] for _ in range(n_runs)]
+    return list(zip(*rounds))
+
+
 def fastest(*commands):
     """Returns the time of the fastest of three runs of each command. The commands take turns."""
-    times = [[seconds(command) for command in commands] for _ in range(N_RUNS)]
-    return [min(runs) for runs in zip(*times)]
+    return [min(runs) for runs in take_turns(seconds, commands)]
 
 
 def json_lines(command, env=None):

@@ -53,6 +53,34 @@ commit,cpu,compiler,kernels,model,k,seconds,ratio
     def test_share_of_kept_rows(self):
         self.assertEqual(parts.share_kept(timing.read_json('{"rows":80,"evaluated":60,"seconds":0.04}')), 0.25)
 
+    def test_fewest_rows_counts_each_continued_prefix_once(self):
+        def sequence(end, *tokens):
+            return {'tokens': list(tokens), 'end': end}
+
+        cases = (([sequence('eos')], 1),                        # the root
+                 ([sequence('leaf', 7)], 1),                    # the root
+                 ([sequence('eos', 7)], 2),                     # the root, 7
+                 ([sequence('max-len', 7, 8)], 2),              # the root, 7
+                 ([sequence('eos', 7, 8), sequence('eos', 7), sequence('leaf', 9, 8)], 4))  # the root, 7, 7 8, 9
+        for sequences, expected in cases:
+            with self.subTest(sequences=sequences):
+                self.assertEqual(parts.fewest_rows({'sequences': sequences}), expected)
+
+    def test_order_takes_the_fastest_round_and_the_median(self):
+        numbers = parts.order_numbers([(2.5, 100, 150, 120), (2, 100, 150, 120), (9, 100, 150, 120)])
+        self.assertEqual([str(number) for number in numbers], ['100', '2.000', '2.500', '150', '120', '1.2500'])
+
+    def test_cursor_compares_the_halves(self):
+        line = ('{"case":"chain","inputs":1,"sequences":100,"rows":300,"first_ms":1.000,"half_ms":20.000,'
+                '"last_ms":50.000,"search_bytes":12345,"peak_mib":7.5,"growth_mib":0.0}')
+        for text, per_sequence, growth in ((line, '123', '0.0'), (line.replace('12345', 'null'), '', '0.0'),
+                                           (line.replace('0.0}', 'null}'), '123', '')):
+            numbers = parts.cursor_numbers(timing.read_json(text))
+            self.assertEqual([str(number) for number in numbers],
+                             ['chain', '1', '100', '300', '1.000', '20.000', '50.000', '0.02', '1.500', per_sequence,
+                              '7.5', growth])
+            self.assertEqual(len(numbers), len(parts.CURSOR_COLUMNS))
+
 
 class Machines(unittest.TestCase):
     def test_kernels(self):
@@ -79,6 +107,14 @@ class Timing(unittest.TestCase):
             self.assertEqual(timing.fastest('a', 'b'), [3, 50])
         self.assertEqual(''.join(order), 'ababab')
 
+    def test_streams_of_a_measured_command(self):
+        with tempfile.TemporaryFile('w+') as given, tempfile.TemporaryFile('w+') as taken:
+            given.write('some lines')
+            given.seek(0)
+            self.assertGreater(timing.seconds(['cat'], stdin=given, stdout=taken), 0)
+            taken.seek(0)
+            self.assertEqual(taken.read(), 'some lines')
+
     def test_json_lines_keep_their_digits(self):
         command = ['echo', '{"k":5,"step_ms":0.10000000000000000555}']
         record, = timing.json_lines(command)
@@ -99,4 +135,4 @@ class Arguments(unittest.TestCase):
         with contextlib.redirect_stderr(messages), mock.patch.object(os, 'chdir', side_effect=AssertionError):
             self.assertEqual(bench.main(['search', 'serach']), 2)
         self.assertEqual(messages.getvalue(),
-                         "bench: 'serach' is none of search, draws, arpa, gemm, decode, cache, gguf\n")
+                         "bench: 'serach' is none of search, draws, arpa, gemm, decode, cache, order, gguf\n")

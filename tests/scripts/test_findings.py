@@ -58,9 +58,10 @@ class Committed(unittest.TestCase):
 
     def test_evaluations(self):
         findings = load('evaluations', 'findings')
-        table = self.table('evaluations', 'evaluations.csv')
+        table, searches = self.table('evaluations', 'evaluations.csv'), self.table('evaluations', 'searches.csv')
         self.check('evaluations', 'findings.csv', findings.COLUMNS, findings.findings(table))
-        self.check('evaluations', 'claims.csv', 'claim,held,cases', findings.claims(table))
+        self.check('evaluations', 'findings-searches.csv', findings.SEARCH_COLUMNS, findings.search_findings(searches))
+        self.check('evaluations', 'claims.csv', 'claim,held,cases', findings.claims(table, searches))
 
     def test_exactness(self):
         findings = load('exactness', 'findings')
