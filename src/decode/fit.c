@@ -5,14 +5,16 @@
 #include "base/status.h"
 #include "decode/config.h"
 
-/* Returns which setting needs best-first search, or NULL if none does. */
+/* Returns a clause that says which setting needs best-first search, or NULL if none does. */
 static const char *what_needs_best_first(const sb_config *config)
 {
     if (config->search == SB_SEARCH_BEST_FIRST)
-        return "search best-first";
+        return "search is best-first";
     if (config->parallel > 0)
-        return "parallel";
-    return config->until_mass > 0 ? "until-mass" : config->until_texts > 0 ? "until-texts" : NULL;
+        return "parallel needs best-first search";
+    if (config->until_mass > 0)
+        return "until-mass needs best-first search";
+    return config->until_texts > 0 ? "until-texts needs best-first search" : NULL;
 }
 
 /* Best-first search is automatic wherever it is possible, because it is the faster one by
@@ -27,8 +29,7 @@ sb_status fit_search(sb_config *config, sb_row_type row_type, const char *why_no
         return SB_OK;
     const char *const what = what_needs_best_first(config);
     if (what != NULL && why_not != NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "%s is not possible here: %s; use search level",
-                           what, why_not);
+        return status_fail(err, SB_ERR_ARGUMENT, "%s, but %s", what, why_not);
     if (what == NULL && (why_not != NULL || config->search == SB_SEARCH_LEVEL)) {
         config->search = SB_SEARCH_LEVEL;
         return SB_OK;
@@ -54,7 +55,7 @@ sb_status fit_to_model(sb_config *config, const sb_model *model, sb_error *err)
                            config->min_len, info->max_len);
     /* A limited number of states has no room for those that best-first search keeps. */
     char why[128];
-    snprintf(why, sizeof why, "a model of kind '%s' keeps at most %d states at once", info->kind,
+    snprintf(why, sizeof why, "a model of kind '%s' keeps only %d states, too few for it", info->kind,
              (int)info->max_rows);
     return fit_search(config, info->row_type, info->max_rows > 0 ? why : NULL, err);
 }
