@@ -1,10 +1,10 @@
 """A draw without a fixed number of sequences: it gives one after the other, and can always go on."""
 from __future__ import annotations
 
-import contextlib
+import collections
 import ctypes
 import threading
-from typing import Any, Iterable, Iterator, NamedTuple, Optional, Union
+from typing import Any, Deque, Iterable, NamedTuple, Optional, Union
 
 from . import _structs as s
 from ._config import Config, to_float, to_int, to_seed
@@ -73,9 +73,8 @@ class Cursor:
     The cursor can go on afterwards, and gives the same sequences as without the interrupt. After
     any other error, later calls raise the same error again.
 
-    The cursor keeps everything that it has not given yet, so its memory grows (`use`). Close it, or
-    use it in a with block. Only one thread at a time may use a cursor; a second one gets a
-    StateError."""
+    The cursor keeps what it may need later, so its memory grows (`use`). Close it, or use it in a
+    with block. Threads may share a cursor: each next() gives another sequence."""
 
     def __init__(self, model: Union[None, Path_, Model] = None, input: Optional[Text] = None, *,
                  stream: int = 0, draw: int = 0, temperature: float = 1.0,
@@ -83,11 +82,15 @@ class Cursor:
                  ban: Union[None, Text, Iterable[Union[Text, int]]] = None,
                  pretokenized: bool = False, bpe_marker: Optional[str] = None,
                  special: bool = False, **settings: Any) -> None:
-        self._lock = threading.Lock()
+        # Around each call of the library. The search runs in a helper thread, in which Python
+        # raises no exceptions of signal handlers.
+        self._lock = threading.RLock()
         self._handle: Optional[int] = None
         self._model: Optional[Model] = None
         self._maker: Optional[DrawMaker] = None
-        self._found: Optional[Sequence] = None
+        self._without_text: Optional[Sequence] = None  # if its text could not be made yet
+        self._found: Deque[Sequence] = collections.deque()  # to be given by next()
+        self._is_at_end = False
         for keyword, why in _REFUSED.items():
             if keyword in settings:
                 raise TypeError("unexpected keyword %r: %s" % (keyword, why))
@@ -122,16 +125,10 @@ class Cursor:
 
     # --- opening and closing ---
 
-    @contextlib.contextmanager
-    def _use(self) -> Iterator[int]:
-        if not self._lock.acquire(blocking=False):
-            raise StateError("the cursor is in use by another thread")
-        try:
-            if self._handle is None:
-                raise StateError("the cursor is closed")
-            yield self._handle
-        finally:
-            self._lock.release()
+    def _get_handle(self) -> int:
+        if self._handle is None:
+            raise StateError("the cursor is closed")
+        return self._handle
 
     def _free(self) -> None:
         """Frees the cursor, then what it refers to."""
@@ -144,14 +141,10 @@ class Cursor:
             model._end_use()
 
     def close(self) -> None:
-        """Frees the cursor. Sequences and draws that it gave stay. Closing it twice does no
-        harm."""
-        if not self._lock.acquire(blocking=False):
-            raise StateError("the cursor is in use and cannot be closed")
-        try:
+        """Frees the cursor, after a search that another thread has under way. Sequences and draws
+        that it gave stay. Closing it twice does no harm."""
+        with self._lock:
             self._free()
-        finally:
-            self._lock.release()
 
     def __enter__(self) -> "Cursor":
         return self
@@ -172,32 +165,37 @@ class Cursor:
         return self
 
     def __next__(self) -> Sequence:
-        with self._use() as handle:
-            # Nothing is lost if this was interrupted before, or if memory was short.
-            if self._found is None:
-                self._search(handle)
-            found = self._found
-            if found is not None:
-                found = found._replace(text=self._read_text(found))
-                self._found = None
-        if found is None:
-            raise StopIteration
-        return found
-
-    def _search(self, handle: int) -> None:
-        """Finds the next sequence, without its text. Leaves None if there is no other one."""
-        interrupt = Interrupt()
-
-        def work() -> None:
-            c = s.sb_sequence()
-            lib.sb_cursor_set_interrupt(handle, interrupt.handle)
+        while self._handle is not None:
             try:
-                if call_counting("sb_cursor_next", handle, ctypes.byref(c)) == 1:
-                    self._found = make_sequence(c, None)
-            finally:
-                lib.sb_cursor_set_interrupt(handle, None)
+                return self._found.popleft()
+            except IndexError:
+                if self._is_at_end:
+                    raise StopIteration from None
+            interrupt = Interrupt()
+            run_interruptibly(lambda: self._find(interrupt), interrupt)
+        raise StateError("the cursor is closed")
 
-        run_interruptibly(work, interrupt)
+    def _find(self, interrupt: Interrupt) -> None:
+        """Finds the next sequence, unless there is one that was not given: an interrupt may come
+        when a sequence has just been found."""
+        with self._lock:
+            handle = self._get_handle()
+            if self._found or self._is_at_end:
+                return
+            if self._without_text is None:
+                c = s.sb_sequence()
+                lib.sb_cursor_set_interrupt(handle, interrupt.handle)
+                try:
+                    n = call_counting("sb_cursor_next", handle, ctypes.byref(c))
+                finally:
+                    lib.sb_cursor_set_interrupt(handle, None)
+                if n == 0:
+                    self._is_at_end = True
+                    return
+                self._without_text = make_sequence(c, None)
+            text = self._read_text(self._without_text)
+            self._found.append(self._without_text._replace(text=text))
+            self._without_text = None
 
     def _read_text(self, sequence: Sequence) -> str:
         c = s.sb_sequence(n_tokens=len(sequence.tokens), end=ENDS.index(sequence.end))
@@ -214,8 +212,8 @@ class Cursor:
     def threshold(self) -> float:
         """The g of the next sequence, which is kappa of all sequences so far; -inf if there is no
         other sequence. It costs nothing."""
-        with self._use() as handle:
-            return lib.sb_cursor_threshold(handle)
+        with self._lock:
+            return lib.sb_cursor_threshold(self._get_handle())
 
     def draw(self) -> Draw:
         """Returns all sequences so far as a draw of that many, with kappa and weights.
@@ -228,7 +226,8 @@ class Cursor:
 
         If an interrupt came just when the next sequence had been found, it is in the draw, too,
         and next() gives it next."""
-        with self._use() as handle:
+        with self._lock:
+            handle = self._get_handle()
             if self._maker is None:
                 self._maker = DrawMaker(self._model_handle, self._config)
             text = ctypes.cast(ctypes.c_char_p(self._text), ctypes.c_void_p)
@@ -250,6 +249,6 @@ class Cursor:
     @property
     def use(self) -> CursorUse:
         """What the cursor has used so far: sequences, rows of the model, entries, bytes."""
-        with self._use() as handle:
-            use = lib.sb_cursor_get_use(handle)
+        with self._lock:
+            use = lib.sb_cursor_get_use(self._get_handle())
             return CursorUse(use.sequences, use.model_rows, use.entries, use.bytes)
