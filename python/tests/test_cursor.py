@@ -17,6 +17,7 @@ import unittest
 import numpy as np
 
 from support import MODELS, ROOT, environment
+from toys import write_slow_chain
 
 import sbeam
 
@@ -45,15 +46,6 @@ def take(cursor, n):
 def without_weights(sequences):
     """Returns the sequences in a form that can be compared: NaN differs from itself."""
     return [sequence._replace(log_weight=None) for sequence in sequences]
-
-
-def write_slow_chain(path, names=3):
-    """Writes a chain that goes on for ever: its sequences end by max_len."""
-    vocab = ["w%d" % i for i in range(names)] + ["</s>"]
-    row = [1 / names] * names + [0]
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump({"format": "sbeam-chain", "vocab": vocab, "eos": "</s>", "start": row,
-                   "next": {name: row for name in vocab[:-1]}}, file)
 
 
 class AsTheDraw(unittest.TestCase):

@@ -87,6 +87,15 @@ def run_with_states(decoder, continue_states):
     return decoder.results(), n_rows, kept
 
 
+def write_slow_chain(path, names=3):
+    """Writes a chain that goes on for ever: its sequences end by max_len."""
+    vocab = ["w%d" % i for i in range(names)] + ["</s>"]
+    row = [1 / names] * names + [0]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"format": "sbeam-chain", "vocab": vocab, "eos": "</s>", "start": row,
+                   "next": {name: row for name in vocab[:-1]}}, file)
+
+
 def make_network(torch, vocab_size=3, width=5, seed=4):
     """Returns the step function, the initial state and the vocabulary size of a recurrent network.
     Its weights make an uneven distribution in which no sequence dominates."""
