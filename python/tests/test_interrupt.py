@@ -6,9 +6,12 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 from support import MODELS, environment
 from toys import write_slow_chain
+
+from sbeam._interrupt import Interrupt, run_interruptibly
 
 PROGRAM = """
 import sbeam, signal, threading, time
@@ -58,6 +61,29 @@ threading.Thread(target=work, daemon=True).start()
 begins.wait()
 time.sleep(float(sys.argv[1]))
 """
+
+
+class Helpers(unittest.TestCase):
+    """The thread that makes a call for the main thread."""
+
+    def test_interrupted_while_it_starts(self):
+        """A thread that begins after its caller was interrupted does not do the work any more."""
+        class Mine(Exception):
+            pass
+
+        def fail_to_start(thread):
+            late.append(thread)
+            raise Mine
+
+        late, worked = [], []
+        with mock.patch("threading.Thread.start", fail_to_start), self.assertRaises(Mine):
+            run_interruptibly(lambda: worked.append(1), Interrupt())
+        [thread] = late
+        thread.start()
+        thread.join()
+        self.assertEqual(worked, [])
+        run_interruptibly(lambda: worked.append(1), Interrupt())
+        self.assertEqual(worked, [1])
 
 
 class Interrupts(unittest.TestCase):
