@@ -25,9 +25,9 @@ from .swor import sample_without_replacement
 from .topk import TopK, gumbel_topk
 
 __all__ = [
-    "ArgumentError", "Bleu", "Cursor", "CursorUse", "Decoder", "Diversity", "Draw", "ESTIMATORS", "Error", "Estimate",
-    "FormatError", "IOFailure", "InputError", "LimitError", "METHODS", "Model", "ModelError",
-    "ModelInfo", "Option", "OutOfMemoryError", "Score", "Sequence", "StateError", "StoppedError",
-    "TopK", "__version__", "corpus_bleu", "draw", "estimate", "gumbel_topk", "ngram_diversity",
-    "options", "sample_without_replacement", "sentence_bleu",
+    "ArgumentError", "Bleu", "Cursor", "CursorUse", "Decoder", "Diversity", "Draw", "ESTIMATORS",
+    "Error", "Estimate", "FormatError", "IOFailure", "InputError", "LimitError", "METHODS", "Model",
+    "ModelError", "ModelInfo", "Option", "OutOfMemoryError", "Score", "Sequence", "StateError",
+    "StoppedError", "TopK", "__version__", "corpus_bleu", "draw", "estimate", "gumbel_topk",
+    "ngram_diversity", "options", "sample_without_replacement", "sentence_bleu",
 ]

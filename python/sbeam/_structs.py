@@ -278,5 +278,6 @@ class sb_diversity(Structure):
 
 
 MIRRORED = (sb_error, sb_config, sb_method_info, sb_option, sb_model_info, sb_sequence, sb_result,
-            sb_input, sb_cache_stats, sb_plan, sb_certain, sb_pipe, sb_decoder_spec,
-            sb_cursor_spec, sb_cursor_use, sb_job, sb_topk_item, sb_estimate, sb_bleu_config, sb_text, sb_bleu_counts, sb_bleu, sb_diversity)
+            sb_input, sb_cache_stats, sb_plan, sb_certain, sb_pipe, sb_decoder_spec, sb_cursor_spec,
+            sb_cursor_use, sb_job, sb_topk_item, sb_estimate, sb_bleu_config, sb_text,
+            sb_bleu_counts, sb_bleu, sb_diversity)

@@ -1,4 +1,4 @@
-"""A draw without a fixed number of sequences: it gives one after the other, and can always go on."""
+"""A draw without a fixed number of sequences: it gives one after the other and can always go on."""
 from __future__ import annotations
 
 import collections
@@ -66,8 +66,8 @@ class Cursor:
     settings     max_len, min_len, top_k, top_p, min_p, parallel: see sbeam.options()
 
     A sequence has no weight while the cursor goes on: its log_weight is NaN. Use `draw()`, and read
-    there when weights hold. The search is best-first, so GGUF models, which keep few states, have
-    no cursor.
+    there when weights hold. The search is best-first. A model that keeps a limited number of
+    states, such as a GGUF model, has no cursor.
 
     Ctrl-C ends the search for the next sequence before its next step and raises KeyboardInterrupt.
     The cursor can go on afterwards, and gives the same sequences as without the interrupt. After
@@ -221,8 +221,8 @@ class Cursor:
         **The weights hold only if you chose the number of sequences beforehand**, without looking
         at the sequences. If you stop as soon as you like what you see (a total probability, a
         standard error, a certain text), weights at this number are biased, and so is every estimate
-        from them. Then choose the number with this cursor, and estimate from another draw of that
-        many: draw(..., k=len(cursor.draw()), streams=1), say. python/README.md shows it.
+        from them. Then choose the number n with this cursor, and estimate from another draw:
+        sbeam.draw(..., k=n) with another stream or seed. python/README.md shows how.
 
         If an interrupt came just when the next sequence had been found, it is in the draw, too,
         and next() gives it next."""

@@ -164,7 +164,8 @@ class Decoder:
         self._texts: List[Set[str]] = [set() for _ in range(n)]
         # C calls them as long as the decoder is open: they must not be freed before.
         self._callbacks = (s.LEAF_FN() if is_leaf is None else s.LEAF_FN(self._guard_leaf(is_leaf)),
-                           s.STOP_FN() if is_stop is None else s.STOP_FN(self._guard_stop(is_stop)),
+                           s.STOP_FN() if is_stop is None
+                           else s.STOP_FN(self._guard_stop(is_stop)),
                            s.NEW_TEXT_FN() if config.struct.until_texts == 0 or decode is None
                            else s.NEW_TEXT_FN(self._guard_new_text(decode)))
         spec = s.sb_decoder_spec(self._vocab_size, eos, s.ROW_FLOAT, n, 0,

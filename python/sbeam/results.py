@@ -54,8 +54,8 @@ class Draw:
     seed: int
     kappa: float  #: threshold, the g of the next sequence; -inf if exhausted, NaN if not computed
     exhausted: bool  #: whether these are all sequences of the model
-    #: What ended a draw with until_mass or until_texts: "mass", "texts", "k" or "exhausted". None if
-    #: there was no such rule. With a rule there are no kappa and no weights.
+    #: What ended a draw with until_mass or until_texts: "mass", "texts", "k" or "exhausted"; None
+    #: if there was no such rule. With a rule there are no kappa and no weights.
     stopped_by: Optional[str]
     log_p_draw: float  #: log-probability of these sequences in this order, or NaN
     model_rows: int  #: number of rows that the model computed
