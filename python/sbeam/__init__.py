@@ -3,6 +3,7 @@
     draw                        draws from a model file, like the command `sbeam draw`
     sample_without_replacement  draws from a Python function that computes logits
     Decoder                     the same step by step: your loop, your model
+    Cursor                      a draw that gives one sequence after the other and can go on
     gumbel_topk                 weighted sampling without replacement from a list
     estimate                    the expectation of a function, from a draw
     sentence_bleu, corpus_bleu, ngram_diversity    scores of texts
@@ -13,6 +14,7 @@ from ._config import METHODS, Option, options
 from ._errors import (ArgumentError, Error, FormatError, InputError, IOFailure, LimitError,
                       ModelError, OutOfMemoryError, StateError, StoppedError)
 from ._library import __version__
+from .cursor import Cursor, CursorUse
 from .decoder import Decoder
 from .draw import draw
 from .estimate import ESTIMATORS, Estimate, estimate
@@ -23,9 +25,9 @@ from .swor import sample_without_replacement
 from .topk import TopK, gumbel_topk
 
 __all__ = [
-    "ArgumentError", "Bleu", "Decoder", "Diversity", "Draw", "ESTIMATORS", "Error", "Estimate",
-    "FormatError", "IOFailure", "InputError", "LimitError", "METHODS", "Model", "ModelError",
-    "ModelInfo", "Option", "OutOfMemoryError", "Score", "Sequence", "StateError", "StoppedError",
-    "TopK", "__version__", "corpus_bleu", "draw", "estimate", "gumbel_topk", "ngram_diversity",
-    "options", "sample_without_replacement", "sentence_bleu",
+    "ArgumentError", "Bleu", "Cursor", "CursorUse", "Decoder", "Diversity", "Draw", "ESTIMATORS",
+    "Error", "Estimate", "FormatError", "IOFailure", "InputError", "LimitError", "METHODS", "Model",
+    "ModelError", "ModelInfo", "Option", "OutOfMemoryError", "Score", "Sequence", "StateError",
+    "StoppedError", "TopK", "__version__", "corpus_bleu", "draw", "estimate", "gumbel_topk",
+    "ngram_diversity", "options", "sample_without_replacement", "sentence_bleu",
 ]

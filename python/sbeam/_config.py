@@ -39,6 +39,7 @@ class Option(NamedTuple):
     methods: Tuple[str, ...]  #: the methods that accept it
     help: str
     is_plan: bool  #: it is about the work, not about one draw: only `draw` takes it
+    none_means: Optional[str] = None  #: "auto" or "none" if the default is None, else None
 
 
 _KINDS = {s.OPTION_INT: "int", s.OPTION_REAL: "float", s.OPTION_FLAG: "bool",
@@ -46,6 +47,8 @@ _KINDS = {s.OPTION_INT: "int", s.OPTION_REAL: "float", s.OPTION_FLAG: "bool",
 
 
 def _from_text(kind: str, text: str) -> Any:
+    if kind in ("int", "float") and text.isalpha():
+        return None  # the library's word for a number that is not given
     if kind == "int":
         return int(text)
     if kind == "float":
@@ -63,11 +66,13 @@ def _read_table(function: str, is_plan: bool) -> Dict[str, Option]:
         kind = _KINDS[o.type]
         name = o.name.decode()
         keyword = name.replace("-", "_")
+        word = o.default_text.decode()
+        default = _from_text(kind, word)
         found[keyword] = Option(
             keyword, name, kind,
-            tuple(o.metavar.decode().split("|")) if kind == "choice" else (),
-            _from_text(kind, o.default_text.decode()), o.min, o.max,
-            tuple(m for i, m in enumerate(METHODS) if o.methods >> i & 1), o.help.decode(), is_plan)
+            tuple(o.metavar.decode().split("|")) if kind == "choice" else (), default, o.min, o.max,
+            tuple(m for i, m in enumerate(METHODS) if o.methods >> i & 1), o.help.decode(), is_plan,
+            word if default is None else None)
 
 
 _OPTIONS = _read_table("sb_config_option", is_plan=False)
@@ -172,6 +177,8 @@ def _set_all(setter: str, struct: Any, table: Dict[str, Option], settings: Dict[
         if option is None:
             raise TypeError("unexpected keyword %r; expected one of %s"
                             % (keyword, ", ".join(table)))
+        if value is None and option.default is None:
+            continue
         text = to_c_string(_to_text(option, value), keyword)
         call(setter, ctypes.byref(struct), option.name.encode(), text)
 

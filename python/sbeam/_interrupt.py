@@ -14,7 +14,7 @@ import contextlib
 import ctypes
 import os
 import threading
-from typing import Callable, Iterator, List, Optional
+from typing import Callable, Dict, Iterator, List, Optional
 
 from ._library import call, lib
 
@@ -100,10 +100,12 @@ def run_interruptibly(work: Callable[[], None], interrupt: Interrupt) -> None:
         return
     problems: List[BaseException] = []
     done = threading.Event()
+    owner: Dict[str, str] = {}  # who decides about the work: the first that writes its name
 
     def run() -> None:
         try:
-            work()
+            if owner.setdefault("owner", "helper") == "helper":
+                work()
         except BaseException as problem:  # raised below, in the thread of the caller
             problems.append(problem)
         finally:
@@ -117,7 +119,9 @@ def run_interruptibly(work: Callable[[], None], interrupt: Interrupt) -> None:
         while not done.is_set():
             try:
                 interrupt.raise_()
-                if helper.ident is None:  # it never started
+                # An exception may come before, during or after the start of the thread. If the
+                # thread has not begun yet, it may still begin, but does nothing then.
+                if owner.setdefault("owner", "caller") == "caller":
                     break
                 done.wait()
             except BaseException:  # Ctrl-C again: C must still return first

@@ -40,6 +40,7 @@ PROTOTYPES = {
     "sb_method_name": (c_char_p, [c_int]),
     "sb_method_get_info": (POINTER(s.sb_method_info), [c_int]),
     "sb_end_name": (c_char_p, [c_int]),
+    "sb_stopped_by_name": (c_char_p, [c_int]),
     "sb_model_open": (c_int, [_handle_p, c_char_p, _error_p]),
     "sb_model_close": (None, [_handle]),
     "sb_model_get_info": (POINTER(s.sb_model_info), [_handle]),
@@ -64,8 +65,16 @@ PROTOTYPES = {
     "sb_interrupt_open": (c_int, [_handle_p, _error_p]),
     "sb_interrupt_close": (None, [_handle]),
     "sb_interrupt_raise": (None, [_handle]),
+    "sb_cursor_open": (c_int, [_handle_p, _handle, POINTER(s.sb_cursor_spec), _config_p, _error_p]),
+    "sb_cursor_close": (None, [_handle]),
+    "sb_cursor_set_interrupt": (None, [_handle, _handle]),
+    "sb_cursor_next": (c_int, [_handle, POINTER(s.sb_sequence), _error_p]),
+    "sb_cursor_threshold": (c_double, [_handle]),
+    "sb_cursor_get_result": (c_int, [_handle, POINTER(s.sb_result), _error_p]),
+    "sb_cursor_get_use": (s.sb_cursor_use, [_handle]),
     "sb_result_open": (c_int, [POINTER(POINTER(s.sb_result)), _error_p]),
     "sb_result_close": (None, [POINTER(s.sb_result)]),
+    "sb_sequence_text": (c_int, [_handle, _config_p, POINTER(s.sb_sequence), _handle_p, _error_p]),
     "sb_record_writer_open": (c_int, [_handle_p, _handle, _config_p, _error_p]),
     "sb_record_writer_close": (None, [_handle]),
     "sb_record_write": (c_int, [_handle, POINTER(s.sb_input), POINTER(s.sb_result), _handle_p,
@@ -75,6 +84,7 @@ PROTOTYPES = {
     "sb_decoder_close": (None, [_handle]),
     "sb_decoder_add": (c_int, [_handle, POINTER(s.sb_job), POINTER(c_int32), _error_p]),
     "sb_decoder_rows": (c_int32, [_handle] + [POINTER(POINTER(c_int32))] * 3),
+    "sb_decoder_states": (c_int32, [_handle] + [POINTER(POINTER(c_int32))] * 3 + [_error_p]),
     "sb_decoder_set_row_type": (c_int, [_handle, c_int, _error_p]),
     "sb_decoder_advance": (c_int, [_handle, c_void_p, c_size_t, _error_p]),
     "sb_decoder_finished": (c_int32, [_handle]),
@@ -179,6 +189,16 @@ def call(name: str, *arguments) -> None:
     status = getattr(lib, name)(*arguments, byref(error))
     if status != 0:
         raise make_error(status, error.message.decode("utf-8", "replace"))
+
+
+def call_counting(name: str, *arguments) -> int:
+    """Calls a function that returns a number or, on failure, -1. Its last argument is an sb_error.
+    Raises the error that it reports."""
+    error = s.sb_error()
+    number = getattr(lib, name)(*arguments, byref(error))
+    if number < 0:
+        raise make_error(error.status, error.message.decode("utf-8", "replace"))
+    return number
 
 
 def names_of(function: str) -> List[str]:

@@ -39,6 +39,10 @@ class sb_config(Structure):
         ("groups", c_int32),
         ("strength", c_double),
         ("penalty", c_int),
+        ("search", c_int),
+        ("parallel", c_int32),
+        ("until_mass", c_double),
+        ("until_texts", c_int32),
         ("max_samples", c_uint64),
         ("ban", POINTER(c_int32)),
         ("n_ban", c_size_t),
@@ -111,6 +115,7 @@ class sb_result(Structure):
         ("sequences", POINTER(sb_sequence)),
         ("kappa", c_double),
         ("exhausted", c_bool),
+        ("stopped_by", c_int),
         ("log_p_draw", c_double),
         ("model_rows", c_uint64),
         ("complete", c_bool),
@@ -151,14 +156,26 @@ class sb_plan(Structure):
     ]
 
 
+class sb_certain(Structure):
+    _fields_ = [
+        ("stream", c_uint64),
+        ("draw", c_uint64),
+        ("temperature", c_double),
+        ("rank", c_int32),
+        ("sequence", sb_sequence),
+    ]
+
+
 DESCRIBE_FN = CFUNCTYPE(None, c_void_p, c_char_p, c_char_p)
 SOURCE_FN = CFUNCTYPE(c_int, c_void_p, POINTER(sb_input), POINTER(sb_error))
 SINK_FN = CFUNCTYPE(c_int, c_void_p, POINTER(sb_input), POINTER(sb_result), POINTER(sb_error))
 DONE_FN = CFUNCTYPE(None, c_void_p, POINTER(sb_input))
 READY_FN = CFUNCTYPE(c_bool, c_void_p, c_int)
 FLUSH_FN = CFUNCTYPE(c_int, c_void_p, POINTER(sb_error))
+CERTAIN_FN = CFUNCTYPE(c_int, c_void_p, POINTER(sb_input), POINTER(sb_certain), POINTER(sb_error))
 LEAF_FN = CFUNCTYPE(c_bool, c_void_p, c_int32, c_int32)
 STOP_FN = CFUNCTYPE(c_int, c_void_p, POINTER(c_int32), c_int32)
+NEW_TEXT_FN = CFUNCTYPE(c_int, c_void_p, c_int32, c_int32, POINTER(sb_sequence))
 
 
 class sb_pipe(Structure):
@@ -169,6 +186,7 @@ class sb_pipe(Structure):
         ("done", DONE_FN),
         ("ready", READY_FN),
         ("flush", FLUSH_FN),
+        ("certain", CERTAIN_FN),
     ]
 
 
@@ -179,10 +197,25 @@ class sb_decoder_spec(Structure):
         ("row_type", c_int),
         ("max_slots", c_int32),
         ("max_rows", c_int32),
+        ("keeps_states", c_bool),
         ("stop_window", c_int32),
         ("user", c_void_p),
         ("is_leaf", LEAF_FN),
         ("is_stop", STOP_FN),
+        ("is_new_text", NEW_TEXT_FN),
+    ]
+
+
+class sb_cursor_spec(Structure):
+    _fields_ = [("text", c_void_p), ("size", c_size_t), ("stream", c_uint64), ("draw", c_uint64)]
+
+
+class sb_cursor_use(Structure):
+    _fields_ = [
+        ("sequences", c_uint64),
+        ("model_rows", c_uint64),
+        ("entries", c_size_t),
+        ("bytes", c_size_t),
     ]
 
 
@@ -245,5 +278,6 @@ class sb_diversity(Structure):
 
 
 MIRRORED = (sb_error, sb_config, sb_method_info, sb_option, sb_model_info, sb_sequence, sb_result,
-            sb_input, sb_cache_stats, sb_plan, sb_pipe, sb_decoder_spec, sb_job, sb_topk_item,
-            sb_estimate, sb_bleu_config, sb_text, sb_bleu_counts, sb_bleu, sb_diversity)
+            sb_input, sb_cache_stats, sb_plan, sb_certain, sb_pipe, sb_decoder_spec, sb_cursor_spec,
+            sb_cursor_use, sb_job, sb_topk_item, sb_estimate, sb_bleu_config, sb_text,
+            sb_bleu_counts, sb_bleu, sb_diversity)

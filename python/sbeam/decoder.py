@@ -5,15 +5,17 @@ import contextlib
 import ctypes
 import sys
 import threading
-from typing import Any, Callable, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import (Any, Callable, Iterable, Iterator, List, NamedTuple, Optional, Set, Tuple,
+                    Union)
 
 import numpy as np
 
 from . import _structs as s
 from ._arrays import count, to_rows
-from ._config import Config, is_many, to_floats, to_int, to_ints, to_list, to_seed
-from ._errors import ArgumentError, Error, LimitError, ModelError, StateError
-from ._library import call, lib
+from ._config import Config, is_many, to_bool, to_floats, to_int, to_ints, to_list, to_seed
+from ._errors import (ArgumentError, Error, LimitError, ModelError, OutOfMemoryError,
+                      StateError)
+from ._library import call, call_counting, lib
 from .results import Draw, DrawMaker
 
 _MOST_INPUTS = 4096
@@ -27,6 +29,23 @@ class Rows(NamedTuple):
     parent: np.ndarray
     token: np.ndarray
     input: np.ndarray
+
+
+class States(NamedTuple):
+    """The states of the rows that the decoder needs next: three int32 arrays, the first two of
+    shape (n_rows,). Row i continues state from_[i], or no state if it is -1, and its own state
+    becomes state to[i]. No row needs the states `released` any more."""
+
+    from_: np.ndarray
+    to: np.ndarray
+    released: np.ndarray
+
+
+def _copy(numbers: Any, n: int) -> np.ndarray:
+    """Returns a copy of n int32 of C."""
+    if n == 0:  # then the pointer may be NULL
+        return np.empty(0, dtype=np.int32)
+    return np.ctypeslib.as_array(numbers, (n,)).astype(np.int32, copy=True)
 
 
 def number_inputs(n: int, temperature: Union[float, Iterable[float]],
@@ -68,7 +87,8 @@ class Decoder:
     draws        the number of the draw: one for all inputs, or one for each; default 0
     is_leaf      (row, token) -> bool: whether this child of a row just given is a leaf
     is_stop      (tokens) -> bool: whether a sequence ends here because of its text
-    decode       (tokens) -> str: the text of a sequence, for the results
+    decode       (tokens) -> str: the text of a sequence, for the results and for until_texts
+    keeps_states whether you keep the states of the model by number, as states() tells
     ban          token ids of probability zero
     settings     max_len, min_len, top_k, ...: see sbeam.options()
 
@@ -80,6 +100,23 @@ class Decoder:
     memory; float16 and bfloat16 are converted. Graphs are ignored: the log_p of a result is a
     number, not a tensor. To differentiate, let your model compute log_p again with the same
     temperature and bans (python/README.md shows how).
+
+    States. With keeps_states=True the search is best-first: it evaluates fewer rows, and a row may
+    continue one of any earlier step. Then parent is -1 in every row, and states() tells what each
+    row continues:
+
+        kept = {}                                   # your states by number
+        while not decoder.done:
+            _, token, input = decoder.rows()
+            from_, to, released = decoder.states()
+            for number in released: del kept[number]
+            before = [kept.get(number, start) for number in from_]      # -1: the start
+            ... one row of logits and one new state for each row ...
+            kept.update(zip(to, new_states))        # after all states before were read
+            decoder.advance(logits)
+
+    Both searches draw the same sequences, bit for bit if the logits of a row do not depend on the
+    other rows. search="best-first", parallel, until_mass and until_texts need keeps_states.
 
     Errors. advance raises a ModelError if a row is not a distribution (NaN, +inf, all -inf). Only
     its input has failed: result(input) raises the error again, `errors` holds it, and the other
@@ -96,11 +133,14 @@ class Decoder:
                  is_leaf: Optional[Callable[[int, int], bool]] = None,
                  is_stop: Optional[Callable[[Tuple[int, ...]], bool]] = None,
                  decode: Optional[Callable[[Tuple[int, ...]], str]] = None,
-                 ban: Optional[Iterable[int]] = None, **settings: Any) -> None:
+                 keeps_states: bool = False, ban: Optional[Iterable[int]] = None,
+                 **settings: Any) -> None:
         self._lock = threading.Lock()
         self._handle: Optional[int] = None
         self._is_failed = False
         self._has_advanced = False
+        self._needs_states = to_bool(keeps_states, "keeps_states")
+        self._has_states = False  # whether states() was called for the rows that are needed next
         self._problem: Optional[BaseException] = None
         self._decode = decode
         self._vocab_size = to_int(vocab_size, "vocab_size", 1, 2**31 - 1)
@@ -116,12 +156,20 @@ class Decoder:
         config = Config(dict(settings, k=k, method=method, seed=to_seed(seed),
                              temperature=temperatures[0]))
         config.set_ban(banned)
+        if config.struct.until_texts > 0 and decode is None:
+            raise ArgumentError("until_texts is %d, but decode is None; expected a function, because "
+                                "a decoder does not know the text of tokens"
+                                % config.struct.until_texts)
         self._maker = DrawMaker(None, config)
+        self._texts: List[Set[str]] = [set() for _ in range(n)]
         # C calls them as long as the decoder is open: they must not be freed before.
         self._callbacks = (s.LEAF_FN() if is_leaf is None else s.LEAF_FN(self._guard_leaf(is_leaf)),
-                           s.STOP_FN() if is_stop is None else s.STOP_FN(self._guard_stop(is_stop)))
-        spec = s.sb_decoder_spec(self._vocab_size, eos, s.ROW_FLOAT, n, 0, 0, None,
-                                 *self._callbacks)
+                           s.STOP_FN() if is_stop is None
+                           else s.STOP_FN(self._guard_stop(is_stop)),
+                           s.NEW_TEXT_FN() if config.struct.until_texts == 0 or decode is None
+                           else s.NEW_TEXT_FN(self._guard_new_text(decode)))
+        spec = s.sb_decoder_spec(self._vocab_size, eos, s.ROW_FLOAT, n, 0,
+                                 self._needs_states, 0, None, *self._callbacks)
         handle = ctypes.c_void_p()
         call("sb_decoder_open", ctypes.byref(handle), ctypes.byref(spec),
              ctypes.byref(config.struct))
@@ -153,6 +201,24 @@ class Decoder:
                 if self._problem is not None:
                     return -1
                 return int(bool(function(tuple(tokens[:n_tokens]))))
+            except BaseException as problem:
+                self._problem = problem
+                return -1
+        return guarded
+
+    def _guard_new_text(self, function: Callable[[Tuple[int, ...]], str]) -> Callable[..., int]:
+        def guarded(_user, slot, rank, sequence):
+            try:
+                if self._problem is not None:
+                    return -1
+                texts = self._texts[slot]
+                if rank == 0:
+                    texts.clear()
+                c = sequence.contents
+                text = function(tuple(c.tokens[:c.n_tokens]) if c.n_tokens > 0 else ())
+                is_new = text not in texts
+                texts.add(text)
+                return int(is_new)
             except BaseException as problem:
                 self._problem = problem
                 return -1
@@ -244,9 +310,25 @@ class Decoder:
     def _rows(handle: int) -> Rows:
         lists = [ctypes.POINTER(ctypes.c_int32)() for _ in range(3)]
         n = lib.sb_decoder_rows(handle, *map(ctypes.byref, lists))
-        if n == 0:
-            return Rows(*(np.empty(0, dtype=np.int32) for _ in lists))
-        return Rows(*(np.ctypeslib.as_array(a, (n,)).astype(np.int32, copy=True) for a in lists))
+        return Rows(*(_copy(numbers, n) for numbers in lists))
+
+    def states(self) -> States:
+        """Returns the states of the rows that are needed next, as copies: (from_, to, released).
+        Only with keeps_states=True; call it for each rows(), before advance.
+
+        First free the states `released`, because a row may get one of their numbers. Then read the
+        states from_ of all rows, and only after that store the new states `to`: a number may be
+        both."""
+        with self._use() as handle:
+            lists = [ctypes.POINTER(ctypes.c_int32)() for _ in range(3)]
+            n = lib.sb_decoder_rows(handle, None, None, None)
+            try:
+                n_released = call_counting("sb_decoder_states", handle, *map(ctypes.byref, lists))
+            except OutOfMemoryError:
+                self._is_failed = True
+                raise
+            self._has_states = True
+            return States(_copy(lists[0], n), _copy(lists[1], n), _copy(lists[2], n_released))
 
     def advance(self, logits: Any) -> None:
         """Reads the logits of the rows, (n_rows, vocab_size), and takes one step."""
@@ -254,9 +336,12 @@ class Decoder:
             n = lib.sb_decoder_rows(handle, None, None, None)
             if n == 0:
                 raise StateError("the decoder is done and needs no more rows")
+            if self._needs_states and not self._has_states:
+                raise StateError("the rows have no states yet: call states() before each advance")
             is_first_of_one = self._n_inputs == 1 and not self._has_advanced
             rows = to_rows(logits, n, self._vocab_size, is_first_of_one)
             self._has_advanced = True
+            self._has_states = False
             row_type = s.ROW_DOUBLE if rows.dtype == np.float64 else s.ROW_FLOAT
             if row_type != self._row_type:
                 call("sb_decoder_set_row_type", handle, row_type)

@@ -1,17 +1,17 @@
 """Draws from a model file in one call, like the command `sbeam draw`."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import inspect
 import os
 import textwrap
-from typing import Any, Iterable, List, Optional, Sequence as Items, Union
+from typing import Any, Iterable, Iterator, List, Optional, Sequence as Items, Union
 
 from . import _structs as s
 from ._arrays import count
 from ._config import (METHODS, PLAN_OPTIONS, Config, Option, make_plan, options, to_bool, to_floats,
-                     to_int,
-                      to_ints, to_list, to_seed)
+                      to_int, to_ints, to_list, to_seed)
 from ._errors import ArgumentError
 from ._interrupt import Interrupt, run_interruptibly
 from ._library import call, lib
@@ -20,6 +20,9 @@ from .model import Model, Path_
 from .results import Draw, DrawMaker
 
 _DEFAULTS = {option.keyword: option.default for option in options()}
+_OF_KIND = {"int": int, "float": float, "bool": bool, "choice": str}
+_TYPES = {option.keyword: (_OF_KIND[option.kind] if option.none_means is None
+                           else Optional[_OF_KIND[option.kind]]) for option in options()}
 
 
 def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iterable[Text]] = None,
@@ -59,18 +62,26 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
     temperatures = to_floats(temperature, "temperature")
     config = Config(dict(settings, k=k, method=method, seed=to_seed(seed)))
     plan = make_plan(dict(plan_settings, draws=draws), temperatures)
+    with opened_model(model, pretokenized, bpe_marker, special) as opened:
+        return _draw_from(opened, inputs, config, plan, ban, stop, streams)
+
+
+@contextlib.contextmanager
+def opened_model(model: Union[None, Path_, Model], pretokenized: bool, bpe_marker: Optional[str],
+                 special: bool) -> Iterator[Model]:
+    """Yields the model, which is opened for the with block unless it is open."""
     if isinstance(model, Model):
         if (to_bool(pretokenized, "pretokenized") or to_bool(special, "special") or
                 bpe_marker is not None):
             raise ArgumentError("pretokenized, bpe_marker and special cannot change an open "
                                 "Model; give them to Model()")
-        return _draw_from(model, inputs, config, plan, ban, stop, streams)
+        yield model
+        return
     if not (model is None or isinstance(model, (str, bytes, os.PathLike))):
         raise ArgumentError("model is of type %s; expected a path or a Model"
                             % type(model).__name__)
-    with Model(model, pretokenized=pretokenized, bpe_marker=bpe_marker,
-               special=special) as opened:
-        return _draw_from(opened, inputs, config, plan, ban, stop, streams)
+    with Model(model, pretokenized=pretokenized, bpe_marker=bpe_marker, special=special) as opened:
+        yield opened
 
 
 def _make_signature() -> inspect.Signature:
@@ -81,7 +92,7 @@ def _make_signature() -> inspect.Signature:
     for keyword, default in _DEFAULTS.items():
         if keyword not in parameters:
             parameters[keyword] = inspect.Parameter(keyword, inspect.Parameter.KEYWORD_ONLY,
-                                                    default=default, annotation=type(default))
+                                                    default=default, annotation=_TYPES[keyword])
     return written.replace(parameters=list(parameters.values()))
 
 
@@ -90,7 +101,9 @@ def _describe(option: Option) -> str:
     facts = [] if option.methods == METHODS else [", ".join(option.methods)]
     if option.choices:
         facts.append(", ".join(repr(choice) for choice in option.choices))
-    facts.append("default: %r" % (option.default,))
+    facts.append("default: %r%s" % (option.default,
+                                    ", chosen from the settings" if option.none_means == "auto"
+                                    else ""))
     return textwrap.fill("%-14s %s (%s)" % (option.keyword, option.help, "; ".join(facts)), 100,
                          initial_indent=4 * " ", subsequent_indent=19 * " ")
 
@@ -136,11 +149,16 @@ def _number_inputs(streams: Any, n: int) -> List[int]:
     return numbers
 
 
-def _draw_from(model: Model, inputs: Any, config: Config, plan: s.sb_plan, ban: Any, stop: Any,
-               streams: Any) -> List[Draw]:
+def set_lists(config: Config, model: Model, ban: Any, stop: Any) -> None:
+    """Sets the banned tokens and the stop strings, and checks the config again."""
     config.set_ban(_find_bans(model, ban))
     config.set_stop([to_c_string(text, "stop") for text in to_list(stop, "stop")])
     call("sb_config_check", ctypes.byref(config.struct))
+
+
+def _draw_from(model: Model, inputs: Any, config: Config, plan: s.sb_plan, ban: Any, stop: Any,
+               streams: Any) -> List[Draw]:
+    set_lists(config, model, ban, stop)
     if inputs is None:
         if model.info.needs_input:
             raise ArgumentError("inputs is None, but a model of kind '%s' needs inputs"

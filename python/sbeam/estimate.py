@@ -40,7 +40,8 @@ def estimate(draw: Union[Draw, Mapping[str, Any]], f: Union[Callable[[Sequence],
 
         sbeam.estimate(draw, lambda s: len(s.tokens))
 
-    draw        a Draw, or a mapping with the array "log_p", and "kappa" unless given by keyword
+    draw        a Draw, or a mapping with the array "log_p", and "kappa" unless given by keyword. A
+                Draw that ended by a rule (until_mass, until_texts) is refused: it has no weights
     f           a function of a Sequence, or its values, one for each sequence. A value is a number,
                 or True or False: the estimate is then a probability
     estimator   one of ESTIMATORS. The default is "sbs-normalised" for the methods sbs and explicit,
@@ -52,6 +53,12 @@ def estimate(draw: Union[Draw, Mapping[str, Any]], f: Union[Callable[[Sequence],
     include/sbeam/estimate.h has the formulas; doc/estimating.md says how far to trust each."""
     if isinstance(draw, Draw):
         estimator = _default_estimator(draw.method) if estimator is None else estimator
+        if draw.stopped_by is not None and str(estimator).startswith("sbs"):
+            raise ArgumentError(
+                "the draw ended by a rule (until_mass or until_texts), so it has no weights: at a "
+                "number of sequences that depends on the sample they would be biased. Choose k "
+                "with this draw, and estimate from another one: draw(..., k=%d) with other streams "
+                "or another seed" % len(draw))
         log_p = np.array([sequence.log_p for sequence in draw], dtype=np.float64)
         kappa = draw.kappa if kappa is None else kappa
         values = [f(sequence) for sequence in draw] if callable(f) else f

@@ -73,8 +73,9 @@ class Model:
     special       whether names of special tokens in an input, such as "</s>", are these tokens; by
                   default they are text. Only for GGUF models, and not with `pretokenized`
 
-    Threads may share a model. You may close it while another thread draws from it: its memory is
-    freed when that draw ends. Every use after close raises a StateError."""
+    Threads may share a model. You may close it while another thread draws from it, or while a
+    Cursor is open: its memory is freed when the draw ends or the cursor is closed. Every new use
+    after close raises a StateError."""
 
     def __init__(self, path: Optional[Path_] = None, pretokenized: bool = False,
                  bpe_marker: Optional[str] = None, special: bool = False) -> None:
@@ -138,20 +139,27 @@ class Model:
         if handle is not None:
             lib.sb_model_close(handle)
 
-    @contextlib.contextmanager
-    def _use(self) -> Iterator[int]:
-        """Yields the handle, which stays valid inside the with block."""
+    def _begin_use(self) -> int:
+        """Returns the handle, which stays valid until _end_use."""
         with self._lock:
             if self._is_closed or self._handle is None:
                 raise StateError("the model is closed")
             self._n_uses += 1
-            handle = self._handle
+            return self._handle
+
+    def _end_use(self) -> None:
+        with self._lock:
+            self._n_uses -= 1
+        self._free_if_idle()
+
+    @contextlib.contextmanager
+    def _use(self) -> Iterator[int]:
+        """Yields the handle, which stays valid inside the with block."""
+        handle = self._begin_use()
         try:
             yield handle
         finally:
-            with self._lock:
-                self._n_uses -= 1
-            self._free_if_idle()
+            self._end_use()
 
     @property
     def closed(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 import json
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from ._library import call, lib
 from ._text import to_str
 
 # The first is "none", of a prefix that is not finished; no result holds it.
-_ENDS = [lib.sb_end_name(i).decode() for i in range(5)]
+ENDS = [lib.sb_end_name(i).decode() for i in range(5)]
+# The first stands for settings without a rule.
+_RULES = [None] + [lib.sb_stopped_by_name(i).decode() for i in range(1, 5)]
 
 
 class Sequence(NamedTuple):
@@ -52,6 +54,9 @@ class Draw:
     seed: int
     kappa: float  #: threshold, the g of the next sequence; -inf if exhausted, NaN if not computed
     exhausted: bool  #: whether these are all sequences of the model
+    #: What ended a draw with until_mass or until_texts: "mass", "texts", "k" or "exhausted"; None
+    #: if there was no such rule. With a rule there are no kappa and no weights.
+    stopped_by: Optional[str]
     log_p_draw: float  #: log-probability of these sequences in this order, or NaN
     model_rows: int  #: number of rows that the model computed
     complete: bool  #: method reject: whether it found k distinct sequences; otherwise True
@@ -95,6 +100,13 @@ class Draw:
         return record
 
 
+def make_sequence(c: s.sb_sequence, text: Optional[bytes]) -> Sequence:
+    """Returns a copy of a sequence of C."""
+    tokens = tuple(c.tokens[:c.n_tokens]) if c.n_tokens > 0 else ()
+    return Sequence(None if text is None else to_str(text), tokens, c.log_p, c.log_p_model, c.g,
+                    c.log_weight, ENDS[c.end])
+
+
 class DrawMaker:
     """Copies results of C to draws. They have one config, and one model unless the host computes
     the model."""
@@ -127,13 +139,10 @@ class DrawMaker:
         if input is not None:
             source = to_str(ctypes.string_at(input.contents.text, input.contents.size))
         c = result.contents
-        sequences: List[Sequence] = []
-        for i in range(c.n_sequences):
-            q = c.sequences[i]
-            text = lib.sb_record_writer_text(self._writer, i)
-            tokens = tuple(q.tokens[:q.n_tokens]) if q.n_tokens > 0 else ()
-            sequences.append(Sequence(None if text is None else to_str(text), tokens, q.log_p,
-                                      q.log_p_model, q.g, q.log_weight, _ENDS[q.end]))
+        sequences = tuple(
+            make_sequence(c.sequences[i], lib.sb_record_writer_text(self._writer, i))
+            for i in range(c.n_sequences))
         return Draw(c.stream, c.draw, source, METHODS[c.method], c.k, c.temperature, self._settings,
-                    c.seed, c.kappa, c.exhausted, c.log_p_draw, c.model_rows, c.complete, c.samples,
-                    c.sampled_rows, tuple(sequences), self._model, self._version, record)
+                    c.seed, c.kappa, c.exhausted, _RULES[c.stopped_by], c.log_p_draw, c.model_rows,
+                    c.complete, c.samples, c.sampled_rows, sequences, self._model, self._version,
+                    record)

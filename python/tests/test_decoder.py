@@ -11,21 +11,28 @@ import warnings
 import numpy as np
 
 from support import MODELS, need
-from toys import ChainHost, TreeHost, run
+from toys import ChainHost, TreeHost, run, run_with_states
 
 import sbeam
 from sbeam._arrays import to_rows
 
 
+def by_level(method):
+    """Returns the settings with which `draw` counts the same rows as a decoder without states."""
+    return {"search": "level"} if method == "sbs" else {}
+
+
 class AsTheLibrary(unittest.TestCase):
     def assert_same(self, draws, expected):
-        """Compares bit for bit, except text, input and model, which a decoder does not know."""
+        """Compares bit for bit, except text, input and model, which a decoder does not know, and
+        the setting search, which does not change the draw."""
         self.assertEqual(len(draws), len(expected))
         for a, b in zip(draws, expected):
             a, b = a.to_dict(), b.to_dict()
             for record in (a, b):
                 record["input"] = None
                 record.pop("model", None)
+                record.pop("search", None)
                 for sequence in record["sequences"]:
                     sequence["text"] = None
             self.assertEqual(a, b)
@@ -38,7 +45,7 @@ class AsTheLibrary(unittest.TestCase):
                 if method == "reject":
                     keywords["max_samples"] = 500
                 decoder = sbeam.Decoder(host.vocab_size, k, is_leaf=host.is_leaf, **keywords)
-                expected = sbeam.draw(MODELS / "fig1.json", k=k, **keywords)
+                expected = sbeam.draw(MODELS / "fig1.json", k=k, **by_level(method), **keywords)
                 self.assert_same(run(decoder, host.step), expected)
 
     def test_chain_in_a_batch(self):
@@ -48,16 +55,17 @@ class AsTheLibrary(unittest.TestCase):
             decoder = sbeam.Decoder(host.vocab_size, eos=host.eos, inputs=5, method=method,
                                     streams=[0, 1, 2, 3, 9], **keywords)
             expected = sbeam.draw(MODELS / "weather.json", [""] * 5, streams=[0, 1, 2, 3, 9],
-                                  method=method, **keywords)
+                                  method=method, **by_level(method), **keywords)
             self.assert_same(run(decoder, host.step), expected)
         decoder = sbeam.Decoder(host.vocab_size, eos=host.eos, inputs=4, streams=[0] * 4,
                                 draws=[0, 1, 2, 3], **keywords)
         self.assert_same(run(decoder, host.step),
-                         sbeam.draw(MODELS / "weather.json", draws=4, **keywords))
+                         sbeam.draw(MODELS / "weather.json", draws=4, search="level", **keywords))
         decoder = sbeam.Decoder(host.vocab_size, eos=host.eos, inputs=2, streams=[0] * 2, k=3,
                                 temperature=[0.5, 2], seed=1)
         self.assert_same(run(decoder, host.step),
-                         sbeam.draw(MODELS / "weather.json", k=3, temperature=[0.5, 2], seed=1))
+                         sbeam.draw(MODELS / "weather.json", k=3, temperature=[0.5, 2], seed=1,
+                                    search="level"))
 
     def test_ban_and_stop(self):
         host = ChainHost()
@@ -76,6 +84,126 @@ class AsTheLibrary(unittest.TestCase):
         self.assertEqual((record["input"], record["ban"]), (None, [rain]))
         self.assertEqual([(s["text"], tuple(s["tokens"])) for s in record["sequences"]],
                          [(s.text, s.tokens) for s in draw])
+
+
+class KeptStates(unittest.TestCase):
+    """A host that keeps its states draws the same, with both searches."""
+
+    def compare(self, draws, expected, tolerance=1e-12):
+        self.assertEqual(len(draws), len(expected))
+        for a, b in zip(draws, expected):
+            self.assertEqual([s._replace(text=None) for s in a], [s._replace(text=None) for s in b])
+            self.assertEqual((a.kappa, a.exhausted, a.stopped_by, a.k),
+                             (b.kappa, b.exhausted, b.stopped_by, b.k))
+            np.testing.assert_allclose(a.log_p_draw, b.log_p_draw, rtol=tolerance, atol=tolerance)
+
+    def test_tree(self):
+        host = TreeHost()
+        for k in (1, 3, 50):
+            for seed in range(5):
+                expected = sbeam.draw(MODELS / "fig1.json", k=k, seed=seed)
+                rows = {}
+                for search in ("auto", "level", "best-first"):
+                    decoder = sbeam.Decoder(host.vocab_size, k, is_leaf=host.is_leaf, seed=seed,
+                                            keeps_states=True, search=search)
+                    draws, rows[search], _ = run_with_states(decoder, host.continue_states)
+                    self.compare(draws, expected)
+                    self.assertEqual(draws[0].model_rows, rows[search])
+                self.assertEqual(rows["auto"], rows["best-first"])
+                self.assertEqual(expected[0].model_rows, rows["auto"])
+
+    def test_chain(self):
+        host = ChainHost()
+        fewer = 0
+        for keywords in ({}, {"temperature": 0.3}, {"parallel": 1}, {"parallel": 9, "k": 20},
+                         {"max_len": 4, "k": 60}, {"ban": [1], "min_len": 2}):
+            keywords = dict({"k": 6, "seed": 8, "max_len": 30}, **keywords)
+            given = dict(keywords, eos=host.eos, inputs=5, keeps_states=True)
+            expected = sbeam.draw(MODELS / "weather.json", [""] * 5, **keywords)
+            draws, n_best, kept = run_with_states(
+                sbeam.Decoder(host.vocab_size, **given), host.continue_states)
+            self.compare(draws, expected)
+            self.assertEqual(sum(d.model_rows for d in draws), n_best)
+            self.assertLess(len(kept), n_best)  # states were released
+            given.pop("parallel", None)
+            draws, n_level, _ = run_with_states(
+                sbeam.Decoder(host.vocab_size, search="level", **given), host.continue_states)
+            self.compare(draws, expected)
+            fewer += n_best < n_level
+        self.assertGreaterEqual(fewer, 5)
+
+    def test_wrong_states_are_noticed(self):
+        """The comparison can fail: a host that mixes up two states draws something else."""
+        host = ChainHost()
+        decoder = sbeam.Decoder(host.vocab_size, 6, eos=host.eos, seed=8, keeps_states=True)
+
+        def mixed(states, token):
+            rows, states = host.continue_states(states, token)
+            return rows[::-1].copy(), states
+        draws, _, _ = run_with_states(decoder, mixed)
+        with self.assertRaises(AssertionError):
+            self.compare(draws, sbeam.draw(MODELS / "weather.json", k=6, seed=8))
+
+    def test_rules(self):
+        host = ChainHost()
+        with sbeam.Model(MODELS / "weather.json") as model:
+            for rule, reason in (({"until_mass": 0.3}, "mass"), ({"until_texts": 4}, "texts"),
+                                 ({"until_mass": 0.9999}, "k")):
+                keywords = dict(rule, k=30, seed=3)
+                decoder = sbeam.Decoder(host.vocab_size, eos=host.eos, keeps_states=True,
+                                        decode=model.decode, inputs=2, **keywords)
+                draws, _, _ = run_with_states(decoder, host.continue_states)
+                expected = sbeam.draw(model, ["", ""], **keywords)
+                for a, b in zip(draws, expected):
+                    self.assertEqual((a.stopped_by, a.exhausted), (b.stopped_by, b.exhausted))
+                    self.assertEqual([s[:5] for s in a], [s[:5] for s in b])
+                    self.assertTrue(np.isnan(a.kappa) and np.isnan(a[0].log_weight))
+                self.assertEqual(draws[0].stopped_by, reason)
+        # Texts that are equal count once.
+        decoder = sbeam.Decoder(host.vocab_size, 30, eos=host.eos, keeps_states=True, seed=1,
+                                decode=lambda tokens: "of length %d" % len(tokens), until_texts=4)
+        [draw], _, _ = run_with_states(decoder, host.continue_states)
+        lengths = [len(s.tokens) for s in draw]
+        self.assertGreater(len(lengths), 4)
+        self.assertEqual((len(set(lengths)), len(set(lengths[:-1]))), (4, 3))
+
+    def test_texts_that_raise(self):
+        class Mine(Exception):
+            pass
+
+        def fail(_):
+            raise Mine("of the host")
+        decoder = sbeam.Decoder(3, 2, max_len=2, until_texts=1, decode=fail, keeps_states=True)
+        with self.assertRaisesRegex(Mine, "of the host"):
+            run_with_states(decoder, lambda states, token: (np.zeros((len(token), 3)), states))
+
+    def test_refusals(self):
+        for keywords, text in (
+                ({"search": "best-first"}, "search best-first is not possible here: the host keeps "
+                                           "no states"),
+                ({"parallel": 2}, "parallel is not possible here"),
+                ({"until_mass": 0.5}, "until-mass is not possible here"),
+                ({"until_texts": 2}, "until_texts is 2, but decode is None"),
+                ({"until_texts": 2, "decode": str}, "until-texts is not possible here"),
+                ({"search": "deepest", "keeps_states": True}, "search is 'deepest'"),
+                ({"parallel": 0, "keeps_states": True}, "parallel is '0'"),
+                ({"keeps_states": np.zeros(2)}, "keeps_states is array")):
+            with self.subTest(text=text), self.assertRaisesRegex(sbeam.ArgumentError, text):
+                sbeam.Decoder(3, 2, **keywords)
+        decoder = sbeam.Decoder(3, 2, max_len=2, seed=1)
+        with self.assertRaisesRegex(sbeam.StateError, "keeps_states"):
+            decoder.states()
+        decoder.advance(np.zeros((1, 3)))  # nothing has changed
+        decoder = sbeam.Decoder(3, 2, max_len=2, seed=1, keeps_states=True)
+        with self.assertRaisesRegex(sbeam.StateError, "call states"):
+            decoder.advance(np.zeros((1, 3)))
+        first, again = decoder.states(), decoder.states()
+        self.assertEqual([a.tolist() for a in first], [a.tolist() for a in again])
+        self.assertEqual([a.tolist() for a in first], [[-1], [0], []])
+        decoder.advance(np.zeros((1, 3)))
+        decoder.close()
+        with self.assertRaisesRegex(sbeam.StateError, "closed"):
+            decoder.states()
 
 
 class Arrays(unittest.TestCase):

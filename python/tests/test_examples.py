@@ -113,6 +113,14 @@ class Examples(unittest.TestCase):
                                        re.M)
         self.assertLess(abs(float(p) - float(mean)), 6 * float(scatter))
 
+    def test_until(self):
+        text = run("05_until.py", "--quick")
+        rows = re.findall(r"bias ([-+\d.]+) \+- ([\d.]+), .* in ([\d.]+) %", text)
+        (wrong, _, low), (right, chance, high) = [map(float, row) for row in rows]
+        self.assertLess(wrong, right)
+        self.assertLess(abs(right), 5 * chance)
+        self.assertLess(low, high)
+
     def test_gguf_refusals(self):
         self.assertIn("not a model file", run("04_gguf.py", "README.md", fails=True))
         self.assertIn("set SBEAM_GGUF", run("04_gguf.py", fails=True, SBEAM_GGUF=""))

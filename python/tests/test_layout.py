@@ -16,7 +16,7 @@ CONSTANTS = {
     "SB_LAW_WITHOUT_REPLACEMENT": _structs.LAW_WITHOUT_REPLACEMENT,
     "SB_LAW_INDEPENDENT": _structs.LAW_INDEPENDENT, "SB_LAW_BIASED": _structs.LAW_BIASED,
     "SB_LAW_DETERMINISTIC": _structs.LAW_DETERMINISTIC,
-    "SB_NGRAM_ORDERS": _structs.NGRAM_ORDERS, "SB_END_STOP": 4,
+    "SB_NGRAM_ORDERS": _structs.NGRAM_ORDERS, "SB_END_STOP": 4, "SB_STOPPED_BY_EXHAUSTED": 4,
 }
 CONSTANTS.update(("SB_ERR_" + error.status.upper(), status)
                  for status, error in _errors.BY_STATUS.items())

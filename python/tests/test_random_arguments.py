@@ -138,8 +138,16 @@ def decode_all(vocab_size, logits, **keywords):
             if decoder.done:
                 return decoder.results()
             n = len(decoder.rows().parent)
+            if keywords.get("keeps_states") is True:
+                decoder.states()
             decoder.advance(np.zeros((n, 3)) if isinstance(logits, str) else logits)
         return decoder.errors
+
+
+def take_some(*arguments, **keywords):
+    """A cursor, of which a few sequences are taken."""
+    with sbeam.Cursor(*arguments, **keywords) as cursor:
+        return [s for _, s in zip(range(3), cursor)], cursor.draw(), cursor.threshold, cursor.use
 
 
 def choice(*values):
@@ -152,7 +160,12 @@ SETTINGS = dict(k=choice(1, 2, 5), temperature=choice(1, 0.5, [1, 2]), seed=choi
                 top_p=choice(0.5, 1), min_p=choice(0.1), kappa=choice(True, False),
                 finished=choice("stay", "leave"), groups=choice(1, 5), penalty=choice("step"),
                 strength=choice(0.5), length_penalty=choice(1), early_stop=choice(True, False),
-                max_samples=choice(100), ban=choice([], [1], 1), streams=choice(None, 3, [2]))
+                max_samples=choice(100), ban=choice([], [1], 1), streams=choice(None, 3, [2]),
+                search=choice("level", "best-first"), parallel=choice(None, 1, 3),
+                until_mass=choice(None, 0.5), until_texts=choice(None, 2))
+CURSOR_SETTINGS = {name: SETTINGS[name] for name in ("seed", "max_len", "min_len", "top_k", "top_p",
+                                                     "min_p", "ban", "search", "parallel",
+                                                     "until_mass", "k", "method")}
 SMALL = ("draws", "threads", "batch", "cache", "max_len", "max_samples", "inputs", "k",
          "vocab_size")
 
@@ -205,6 +218,13 @@ class Calls(unittest.TestCase):
                               threads=choice(1, 2), batch=choice(1, 4), cache=choice(0, 1),
                               **SETTINGS))
 
+    def test_cursor(self):
+        models = choice(WEATHER, TREE, self.model, pathlib.Path(WEATHER))
+        self.try_all(Function(take_some, [models], input=choice(None, "", b""), stream=choice(0, 3),
+                              draw=choice(0, 2**64 - 1), temperature=choice(1, 0.5),
+                              stop=choice(None, "sun", ["a", "b"]), pretokenized=choice(False),
+                              **CURSOR_SETTINGS))
+
     def test_sample_without_replacement(self):
         states = choice(None, np.zeros((1, 2)), {"a": [np.zeros(1)]})
         self.try_all(Function(sbeam.sample_without_replacement, [choice(step), states],
@@ -220,7 +240,7 @@ class Calls(unittest.TestCase):
                               eos=choice(0, None), inputs=choice(1, 2), draws=choice(None, 1),
                               is_leaf=choice(None, lambda row, token: True),
                               is_stop=choice(None, lambda tokens: len(tokens) > 1),
-                              decode=choice(None, str),
+                              decode=choice(None, str), keeps_states=choice(True, False),
                               **{**SETTINGS, "max_len": choice(2, 3)}))
 
     def test_gumbel_topk(self):
@@ -262,7 +282,7 @@ class Calls(unittest.TestCase):
                                        sbeam.options())))
 
 
-N_FUNCTIONS = 16  # calls of try_all, which share the time
+N_FUNCTIONS = 17  # calls of try_all, which share the time
 
 if __name__ == "__main__":
     unittest.main()

@@ -25,11 +25,16 @@ class TreeHost:
         self.nodes = []
 
     def step(self, parent, token, input, dtype=np.float64):
-        self.nodes = [self.root if p < 0 else self.nodes[p][self.names[t]][1]
-                      for p, t in zip(parent, token)]
+        return self.continue_states([None if p < 0 else self.nodes[p] for p in parent], token,
+                                    dtype)[0]
+
+    def continue_states(self, states, token, dtype=np.float64):
+        """Returns the rows and the new states. A state is a node, or None before the root."""
+        self.nodes = [self.root if node is None else node[self.names[t]][1]
+                      for node, t in zip(states, token)]
         rows = [[log(node[name][0]) if name in node else -math.inf for name in self.names]
                 for node in self.nodes]
-        return np.array(rows, dtype=dtype)
+        return np.array(rows, dtype=dtype), self.nodes
 
     def is_leaf(self, row, token):
         return self.nodes[row][self.names[token]][1] is None
@@ -51,12 +56,44 @@ class ChainHost:
         rows = [self.start if t < 0 else self.next[t] for t in token]
         return np.array(rows, dtype=dtype)
 
+    def continue_states(self, states, token):
+        """Returns the rows and the new states. A state is the whole prefix, to check that the right
+        one is continued: a row is computed from its last token."""
+        prefixes = [() if state is None else state + (int(t),) for state, t in zip(states, token)]
+        return self.step(None, [prefix[-1] if prefix else -1 for prefix in prefixes],
+                         None), prefixes
+
 
 def run(decoder, step):
     """Runs a decoder until it is done. Returns its results."""
     while not decoder.done:
         decoder.advance(step(*decoder.rows()))
     return decoder.results()
+
+
+def run_with_states(decoder, continue_states):
+    """Runs a decoder whose host keeps its states in a dictionary. Returns the results, the number
+    of rows, and the states that were kept at the end."""
+    kept, n_rows = {}, 0
+    while not decoder.done:
+        _, token, input = decoder.rows()
+        from_, to, released = decoder.states()
+        for number in released.tolist():
+            del kept[number]
+        rows, states = continue_states([kept[f] if f >= 0 else None for f in from_.tolist()], token)
+        kept.update(zip(to.tolist(), states))
+        n_rows += len(rows)
+        decoder.advance(rows)
+    return decoder.results(), n_rows, kept
+
+
+def write_slow_chain(path, names=3):
+    """Writes a chain that goes on for ever: its sequences end by max_len."""
+    vocab = ["w%d" % i for i in range(names)] + ["</s>"]
+    row = [1 / names] * names + [0]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"format": "sbeam-chain", "vocab": vocab, "eos": "</s>", "start": row,
+                   "next": {name: row for name in vocab[:-1]}}, file)
 
 
 def make_network(torch, vocab_size=3, width=5, seed=4):
