@@ -98,6 +98,40 @@ static sb_status check_kappa(const sb_model *model, const sb_plan *plan, const s
                         record->kappa, result->kappa, outcome->n_other);
 }
 
+/* Makes the draw with these settings and compares. */
+static sb_status repeat_with(const sb_model *model, const sb_plan *plan, const sb_record *record,
+                             const sb_config *config, verify_outcome *outcome, sb_result *result,
+                             sb_error *err)
+{
+    sb_config used = *config;
+    sb_status status = draw_again(model, plan, record, &used, result, err);
+    if (status == SB_OK)
+        status = compare_result(model, &used, record, result, outcome, err);
+    if (status == SB_OK && outcome->has_other_kappa)
+        status = check_kappa(model, plan, record, &used, outcome, result, err);
+    return status;
+}
+
+/* Does the same. The automatic choice of the search decides model_rows and the last bits of
+ * log_p_draw, but the record does not tell it, and other builds and versions may choose another
+ * search than this one: the first version always searched by levels. So if the draw differs, the
+ * other choice is tried. */
+static sb_status repeat_by_any_search(const sb_model *model, const sb_plan *plan,
+                                      const sb_record *record, const sb_config *config,
+                                      verify_outcome *outcome, sb_result *result, sb_error *err)
+{
+    const sb_status status = repeat_with(model, plan, record, config, outcome, result, err);
+    const bool is_chosen = sb_method_takes(config->method, "search") &&
+                           config->search == SB_SEARCH_AUTO && config->parallel == 0 &&
+                           record->stopped_by == SB_STOPPED_BY_NOTHING;
+    if (status != SB_ERR_INPUT || !is_chosen)
+        return status;
+    sb_config level = *config;
+    level.search = SB_SEARCH_LEVEL;
+    const bool is_fine = repeat_with(model, plan, record, &level, outcome, result, NULL) == SB_OK;
+    return is_fine ? SB_OK : status;
+}
+
 sb_status verify_repeat(sb_model *model, const sb_plan *plan, sb_record *record,
                         verify_outcome *outcome, sb_error *err)
 {
@@ -118,11 +152,7 @@ sb_status verify_repeat(sb_model *model, const sb_plan *plan, sb_record *record,
     if (status == SB_OK)
         status = check_end(model, plan, record, &config, result, err);
     if (status == SB_OK)
-        status = draw_again(model, plan, record, &config, result, err);
-    if (status == SB_OK)
-        status = compare_result(model, &config, record, result, outcome, err);
-    if (status == SB_OK && outcome->has_other_kappa)
-        status = check_kappa(model, plan, record, &config, outcome, result, err);
+        status = repeat_by_any_search(model, plan, record, &config, outcome, result, err);
     sb_result_close(result);
     return status;
 }
