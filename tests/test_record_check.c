@@ -104,7 +104,7 @@ static void test_own_draws(void **state)
     assert_int_equal(sb_result_open(&result, NULL), SB_OK);
     assert_int_equal(sb_result_open(&again, NULL), SB_OK);
     for (int i = 0; sb_method_name((sb_method)i) != NULL; i++)
-        for (int variant = 0; variant < 6; variant++) {
+        for (int variant = 0; variant < 9; variant++) {
             sb_config config, read;
             sb_record_writer *writer;
             sb_record record;
@@ -122,6 +122,12 @@ static void test_own_draws(void **state)
             config.n_stop = variant == 5;
             config.stop = &stop;
             config.top_p = variant == 2 ? 0.87 : 1;
+            if (config.method == SB_METHOD_SBS) {
+                config.search = variant == 6 ? SB_SEARCH_LEVEL : SB_SEARCH_AUTO;
+                config.parallel = variant == 7 ? 2 : 0;
+                config.until_mass = variant == 7 ? 0.4 : 0;
+                config.until_texts = variant == 8 ? 3 : 0;
+            }
             if (sb_draw(model, NULL, &config, result, &err) != SB_OK ||
                 sb_record_writer_open(&writer, model, &config, &err) != SB_OK ||
                 sb_record_write(writer, NULL, result, &line, &size, &err) != SB_OK ||
@@ -132,6 +138,8 @@ static void test_own_draws(void **state)
                 fail_msg("%s: %s", sb_method_name((sb_method)i), err.message);
             assert_int_equal(result->n_sequences, again->n_sequences);
             assert_int_equal(result->model_rows, again->model_rows);
+            assert_int_equal(result->stopped_by, again->stopped_by);
+            assert_int_equal(result->stopped_by, record.stopped_by);
             for (int32_t s = 0; s < result->n_sequences; s++)
                 assert_memory_equal(&result->sequences[s].log_p, &again->sequences[s].log_p,
                                     sizeof(double));
@@ -182,6 +190,10 @@ static void test_set(void **state)
     assert_int_equal(sb_record_set_add(set, &record, ++line, &err), SB_ERR_INPUT);
     assert_string_equal(err.message, "draw 1 of stream 2 with seed 3 and temperature 1 is also on "
                                      "line 10, with the same settings; expected each draw once");
+    sb_record_close(&record);
+    /* Another search gives the same sequences from the same noise. */
+    read_record(&record, 2, 1, 3, "\"search\":\"level\",\"parallel\":9,");
+    assert_int_equal(sb_record_set_add(set, &record, ++line, &err), SB_ERR_INPUT);
     sb_record_close(&record);
 
     read_record(&record, 5, 0, 0, "\"input\":\"a\",");

@@ -83,6 +83,37 @@ static void test_threshold(void **state)
     sb_record_close(&record);
 }
 
+/* A draw with a rule may be short and has no threshold, even if it is exhausted. */
+static void test_rules(void **state)
+{
+    (void)state;
+    sb_record record;
+    assert_int_equal(
+        parse("\"until_mass\":0.9,\"stopped_by\":\"mass\",\"exhausted\":true,", &record, NULL),
+        SB_OK);
+    assert_true(isnan(record.kappa) && record.exhausted);
+    assert_int_equal(record.stopped_by, SB_STOPPED_BY_MASS);
+    sb_record_close(&record);
+    assert_int_equal(parse("\"until_texts\":7,\"stopped_by\":\"k\",", &record, NULL), SB_OK);
+    assert_int_equal(record.stopped_by, SB_STOPPED_BY_K);
+    sb_record_close(&record);
+    static const char *const ends[] = {"mass", "texts"};
+    for (size_t i = 0; i < 2; i++) {
+        char line[512];
+        snprintf(line, sizeof line,
+                 "{\"stream\":0,\"draw\":0,\"method\":\"sbs\",\"k\":9,\"temperature\":1,"
+                 "\"until_mass\":0.1,\"until_texts\":1,\"stopped_by\":\"%s\","
+                 "\"sequences\":[{\"tokens\":[1],\"log_p\":-1,\"g\":0}]}",
+                 ends[i]);
+        assert_int_equal(sb_record_read(&record, line, strlen(line), NULL), SB_OK);
+        assert_string_equal(sb_stopped_by_name(record.stopped_by), ends[i]);
+        sb_record_close(&record);
+    }
+    assert_int_equal(parse("", &record, NULL), SB_OK);
+    assert_int_equal(record.stopped_by, SB_STOPPED_BY_NOTHING);
+    sb_record_close(&record);
+}
+
 static void test_other_methods(void **state)
 {
     (void)state;
@@ -155,6 +186,30 @@ static void test_refusals(void **state)
         {HEAD "\"kappa\":1,\"exhausted\":true,\"sequences\":[]}", "\"kappa\" is a number though"},
         {HEAD "\"exhausted\":1}", "\"exhausted\" is neither true nor false"},
         {HEAD "\"complete\":null}", "\"complete\" is neither true nor false"},
+        {"{\"partial\":true,\"stream\":0}", "the line has \"partial\":true"},
+        {HEAD "\"stopped_by\":\"time\"}",
+         "\"stopped_by\" is \"time\"; expected mass, texts, k or exhausted"},
+        {HEAD "\"stopped_by\":3}", "\"stopped_by\" is not a string"},
+        {HEAD "\"stopped_by\":\"k\"}", "\"stopped_by\" is \"k\", but the draw has no rule"},
+        {HEAD "\"until_mass\":\"none\",\"stopped_by\":\"k\"}",
+         "\"stopped_by\" is \"k\", but the draw has no rule"},
+        {HEAD "\"until_mass\":0.5}",
+         "\"stopped_by\" is missing; expected it in a draw with \"until_mass\""},
+        {HEAD "\"until_texts\":2}",
+         "\"stopped_by\" is missing; expected it in a draw with \"until_texts\""},
+        {HEAD "\"until_mass\":0.5,\"stopped_by\":\"texts\"}",
+         "\"stopped_by\" is \"texts\", but there is no \"until_texts\""},
+        {HEAD "\"until_texts\":2,\"stopped_by\":\"mass\"}",
+         "\"stopped_by\" is \"mass\", but there is no \"until_mass\""},
+        {HEAD "\"until_texts\":2,\"stopped_by\":\"exhausted\"}",
+         "\"stopped_by\" is \"exhausted\", but \"exhausted\" is not true"},
+        {HEAD "\"until_mass\":0.5,\"stopped_by\":\"mass\",\"kappa\":-1}",
+         "\"kappa\" is a number though the draw has \"stopped_by\""},
+        {HEAD "\"until_mass\":0.5,\"stopped_by\":\"k\",\"sequences\":[]}",
+         "there are 0 sequences, but \"k\" is 1"},
+        {HEAD "\"until_mass\":0.5,\"stopped_by\":\"mass\",\"sequences\":[{\"tokens\":[],"
+              "\"log_p\":-0.1,\"g\":0,\"log_weight\":-0.1}]}",
+         "sequence 1: there is a \"log_weight\", but no \"kappa\""},
         {HEAD "\"ban\":[3.5]}", "\"ban\" is not an array of strings"},
         {HEAD "\"ban\":\"a\"}", "\"ban\" is not an array"},
         {HEAD "\"ban\":null}", "\"ban\" is not an array"},
@@ -205,7 +260,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fields),        cmocka_unit_test(test_threshold),
         cmocka_unit_test(test_other_methods), cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,30 @@
-/* sbeam draw: reads inputs and writes draws.
- *
- * sb_draw_all takes the inputs (draw_inputs.h) one by one and returns the results in order for any
- * number of threads, so memory does not grow with the number of inputs. */
+/* sbeam draw: its command line. draw_run.c does the work. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cache_report.h"
 #include "cli/commands.h"
 #include "cli/draw_inputs.h"
+#include "cli/draw_run.h"
 #include "cli/draw_writer.h"
 #include "common/cli.h"
 #include "common/escape.h"
-#include "common/input_file.h"
 #include "common/options.h"
-#include "common/terminal.h"
 #include "common/utf.h"
 
-enum { DRAW_FILE, DRAW_INPUT, DRAW_DRAWS, DRAW_BAN, DRAW_STOP, DRAW_BATCH, DRAW_CACHE, DRAW_STATS };
+enum {
+    DRAW_FILE,
+    DRAW_INPUT,
+    DRAW_DRAWS,
+    DRAW_UNTIL,
+    DRAW_EACH,
+    DRAW_BAN,
+    DRAW_STOP,
+    DRAW_BATCH,
+    DRAW_CACHE,
+    DRAW_STATS
+};
 
 static const option draw_options[] = {
     [DRAW_FILE] = {"file", 0, "FILE",
@@ -29,6 +34,13 @@ static const option draw_options[] = {
                     "how lines of standard input are read: each is an input, or an object "
                     "{\"input\":\"..\",\"stream\":7} that holds one (default: text)"},
     [DRAW_DRAWS] = {"draws", 0, LIBRARY_SETTING, NULL},
+    [DRAW_UNTIL] = {"until", 0, "mass=X|texts=N",
+                    "end a draw, before it has k sequences, when they have a total probability of "
+                    "X (above 0 and at most 1) or N different texts; such a draw has no weights; "
+                    "may be repeated with the other rule (sbs)"},
+    [DRAW_EACH] = {"each", 0, NULL,
+                   "with -f jsonl: also write each sequence as soon as it is certain, as a line "
+                   "with \"partial\":true (sbs)"},
     [DRAW_BAN] = {"ban", 0, "TOKEN", "give this token probability zero; may be repeated"},
     [DRAW_STOP] = {"stop", 0, "STRING",
                    "end a sequence when its text contains STRING; the text is cut before it, the "
@@ -44,10 +56,10 @@ static const option draw_options[] = {
     {0},
 };
 
-static bool takes_all(const sb_option *setting)
+/* Takes every setting; --until sets those that end a draw. */
+static bool takes_setting(const sb_option *setting)
 {
-    (void)setting;
-    return true;
+    return strcmp(setting->name, "until-mass") != 0 && strcmp(setting->name, "until-texts") != 0;
 }
 
 static const option_spec draw_spec = {
@@ -65,13 +77,8 @@ static const option_spec draw_spec = {
     .formats = "text|jsonl|tsv",
     .own = draw_options,
     .takes_model = true,
-    .takes = takes_all,
+    .takes = takes_setting,
 };
-
-enum { FORMAT_TEXT, FORMAT_JSONL, FORMAT_TSV };
-
-/* In the order of the formats above. */
-static const draw_write_fn writers[] = {draw_write_text, draw_write_jsonl, draw_write_tsv};
 
 /* The command's own options. */
 typedef struct draw_request {
@@ -79,28 +86,37 @@ typedef struct draw_request {
     const char **bans; /* (n_bans); the array is owned, the strings are the command line's */
     char **stops;      /* (n_stops); both are owned */
     size_t n_bans, n_stops;
+    bool each;              /* --each */
     const char *stats_path; /* --cache-stats, or NULL */
     FILE *stats_file;       /* it, open for writing, or NULL */
 } draw_request;
 
-/* The source of the inputs, and the writer of the results. */
-typedef struct draw_work {
-    draw_inputs *inputs;
-    draw_write_fn write;
-    draw_writer writer;
-    progress bar;
-    bool has_begun;  /* the library has asked for an input */
-    bool has_failed; /* a message has been printed, or is in err */
-    sb_error err;
-} draw_work;
+/* Takes a rule of --until, "mass=X" or "texts=N", as the setting "until-mass" or "until-texts".
+ * Returns the exit code. */
+static int parse_until(options *parsed)
+{
+    const char *const rule = parsed->value, *const equals = strchr(rule, '=');
+    const size_t n = equals != NULL ? (size_t)(equals - rule) : 0;
+    const char *const name = n == 4 && memcmp(rule, "mass", n) == 0    ? "until-mass"
+                             : n == 5 && memcmp(rule, "texts", n) == 0 ? "until-texts"
+                                                                       : NULL;
+    if (name == NULL)
+        return cli_usage("draw", "--until is '%.*s'; expected mass=X or texts=N", utf_excerpt(rule),
+                         rule);
+    parsed->value = equals + 1;
+    return options_apply_setting(parsed, options_find_setting(name)) ? EXIT_FINE
+                                                                     : parsed->exit_code;
+}
 
-static int parse_own(draw_request *request, const options *parsed, int i)
+static int parse_own(draw_request *request, options *parsed, int i)
 {
     const char *const value = parsed->value;
     sb_error err;
     switch (i) {
     case DRAW_FILE: return draw_inputs_add_file(&request->inputs, parsed);
     case DRAW_INPUT: return draw_inputs_set_form(&request->inputs, value);
+    case DRAW_UNTIL: return parse_until(parsed);
+    case DRAW_EACH: request->each = true; break;
     case DRAW_BAN: request->bans[request->n_bans++] = value; break;
     case DRAW_STOP:
         if (escape_undo(value, &request->stops[request->n_stops], &err) != SB_OK)
@@ -113,57 +129,22 @@ static int parse_own(draw_request *request, const options *parsed, int i)
     return EXIT_FINE;
 }
 
-static int give_input(void *user, sb_input *input, sb_error *err)
+/* Checks --each and makes the search best-first, which it needs. Returns the exit code. */
+static int apply_each(const draw_request *request, options *parsed)
 {
-    draw_work *const work = user;
-    work->has_begun = true;
-    const int more = draw_inputs_next(work->inputs, input, &work->err);
-    work->has_failed = work->has_failed || more < 0;
-    if (more < 0 && err != NULL)
-        *err = work->err;
-    return more;
-}
-
-static bool wait_for_input(void *user, int milliseconds)
-{
-    draw_work *const work = user;
-    return draw_inputs_wait(work->inputs, milliseconds);
-}
-
-static void free_input(void *user, const sb_input *input)
-{
-    (void)user;
-    free(input->user);
-}
-
-/* Stops the work after a failed write, whose message has been printed. */
-static int stop_writing(draw_work *work)
-{
-    work->has_failed = true;
-    sb_error_set(&work->err, SB_ERR_STOPPED, "%s", "");
-    return 1;
-}
-
-static int flush_results(void *user, sb_error *err)
-{
-    draw_work *const work = user;
-    (void)err;
-    return output_flush(&work->writer.out) ? 0 : stop_writing(work);
-}
-
-static int take_result(void *user, const sb_input *input, const sb_result *result, sb_error *err)
-{
-    draw_work *const work = user;
-    if (work->write(&work->writer, input, result, &work->err) != SB_OK) {
-        work->has_failed = true;
-        if (err != NULL)
-            *err = work->err;
-        return 1;
-    }
-    if (!output_flush_in_time(&work->writer.out))
-        return stop_writing(work);
-    progress_step(&work->bar);
-    return 0;
+    sb_config *const config = &parsed->config;
+    if (!request->each)
+        return EXIT_FINE;
+    if (parsed->format != DRAW_JSONL)
+        return cli_usage("draw", "--each needs -f jsonl: it writes a JSON line for each sequence");
+    if (!sb_method_takes(config->method, "search"))
+        return cli_usage("draw", "method %s does not take --each: it belongs to sbs",
+                         sb_method_name(config->method));
+    if (config->search == SB_SEARCH_LEVEL)
+        return cli_usage("draw", "--each needs search best-first, because level search finds all "
+                                 "sequences at its end");
+    config->search = SB_SEARCH_BEST_FIRST;
+    return EXIT_FINE;
 }
 
 static int find_bans(const draw_request *request, const sb_model *model, int32_t *ids)
@@ -178,18 +159,6 @@ static int find_bans(const draw_request *request, const sb_model *model, int32_t
                                  : "");
     }
     return EXIT_FINE;
-}
-
-/* Prints the message, with the line of the input that it names, and returns the exit code. The
- * library refuses options before it asks for an input; errors found later are not usage errors. */
-static int refuse(const draw_work *work, const sb_error *err)
-{
-    uint64_t line;
-    if (!work->has_begun)
-        return cli_error("draw", err);
-    if (!draw_inputs_find_line(work->inputs, err, &line))
-        return cli_failure("draw", "%s", err->message);
-    return cli_failure("draw", "standard input:%" PRIu64 ": %s", line, err->message);
 }
 
 /* Opens the file of --cache-stats before the work, so that a wrong path costs no time. Returns the
@@ -209,86 +178,6 @@ static int open_stats(draw_request *request, const sb_plan *plan)
     return EXIT_FINE;
 }
 
-/* Says so if data on standard input was not read: `echo PREFIX | sbeam draw -m lm.arpa` looks like
- * a draw from the prefix. */
-static void hint_at_stdin(const draw_inputs *inputs)
-{
-    if (inputs->source == FROM_NOTHING && input_is_waiting())
-        fprintf(stderr,
-                "sbeam draw: hint: the data on standard input was not read; add '-' to draw "
-                "from each of its lines instead of the empty prefix\n");
-}
-
-/* If the last bits of a row depend on the rows that are computed with it, and if inputs arrive over
- * time, makes the plan compute one input at a time, so that the time of arrival cannot change a
- * draw. With several threads it computes one draw at a time, because the threads share the draws of
- * an input differently each time. */
-static void choose_together(sb_plan *plan, const draw_inputs *inputs, const options *parsed,
-                            const sb_model *model)
-{
-    const sb_model_info *const info = sb_model_get_info(model);
-    if (!info->rows_depend_on_batch || !draw_inputs_arrive(inputs) || options_has(parsed, "batch"))
-        return;
-    plan->one_input = true;
-    if (plan->threads > 1 && !info->has_threads)
-        plan->batch = 1;
-}
-
-static int draw_all(draw_request *request, options *parsed, const sb_model *model)
-{
-    draw_inputs *const inputs = &request->inputs;
-    sb_plan plan = parsed->plan;
-    draw_work work = {.inputs = inputs};
-    int code = draw_inputs_open(inputs, parsed, model);
-    if (code != EXIT_FINE)
-        return code;
-    work.write = writers[parsed->format];
-    work.writer = (draw_writer){.model = model,
-                                .config = &parsed->config,
-                                .many_draws = plan.n_draws > 1,
-                                .term = terminal_look()};
-    sb_error err;
-    if (parsed->format == FORMAT_JSONL &&
-        sb_record_writer_open(&work.writer.records, model, &parsed->config, &err) != SB_OK) {
-        draw_inputs_close(inputs);
-        return cli_error("draw", &err);
-    }
-    const uint64_t per_input = parsed->n_temperatures * plan.n_draws;
-    progress_open(&work.bar, per_input * draw_inputs_count(inputs));
-    sb_cache_stats cached = {0};
-    plan.temperatures = parsed->temperatures;
-    plan.n_temperatures = parsed->n_temperatures;
-    plan.cache_stats = &cached;
-    choose_together(&plan, inputs, parsed, model);
-    const sb_pipe pipe = {.user = &work,
-                          .source = give_input,
-                          .sink = take_result,
-                          .done = free_input,
-                          .ready = wait_for_input,
-                          .flush = flush_results};
-    const sb_status status = sb_draw_all(model, &parsed->config, &plan, &pipe, &err);
-    progress_close(&work.bar);
-    if (status == SB_OK)
-        cache_report_print(&plan);
-    if (status == SB_OK && parsed->format == FORMAT_TSV && work.writer.n_records == 0)
-        draw_write_names(&work.writer);
-    const bool was_reported = work.has_failed && work.err.status == SB_ERR_STOPPED;
-    if (!was_reported && !output_flush(&work.writer.out))
-        code = EXIT_FAILED;
-    else if (status != SB_OK && !was_reported)
-        code = refuse(&work, work.has_failed ? &work.err : &err);
-    else if (status != SB_OK)
-        code = EXIT_FAILED;
-    else
-        hint_at_stdin(inputs);
-    if (code == EXIT_FINE && request->stats_file != NULL)
-        code = cache_report_write(&plan, request->stats_file);
-    sb_record_writer_close(work.writer.records);
-    output_free(&work.writer.out);
-    draw_inputs_close(inputs);
-    return code;
-}
-
 int cmd_draw(int argc, char **argv)
 {
     options parsed;
@@ -305,7 +194,9 @@ int cmd_draw(int argc, char **argv)
         if (code != EXIT_FINE)
             goto done;
     }
-    code = i == OPTIONS_STOP ? parsed.exit_code : options_check(&parsed);
+    code = i == OPTIONS_STOP ? parsed.exit_code : apply_each(&request, &parsed);
+    if (i != OPTIONS_STOP && code == EXIT_FINE)
+        code = options_check(&parsed);
     if (i == OPTIONS_STOP || code != EXIT_FINE)
         goto done;
     code = options_open_model(&parsed, &model);
@@ -321,7 +212,11 @@ int cmd_draw(int argc, char **argv)
     parsed.config.n_stop = request.n_stops;
     code = open_stats(&request, &parsed.plan);
     if (code == EXIT_FINE)
-        code = draw_all(&request, &parsed, model);
+        code = draw_run(&(draw_order){.inputs = &request.inputs,
+                                      .parsed = &parsed,
+                                      .model = model,
+                                      .each = request.each,
+                                      .stats_file = request.stats_file});
 
 done:
     if (request.stats_file != NULL)

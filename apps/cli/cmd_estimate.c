@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/estimate.h"
+#include "cli/record_lines.h"
 #include "common/cli.h"
 #include "common/options.h"
 #include "common/utf.h"
@@ -219,7 +220,7 @@ static sb_status estimate_draw(estimate_work *work, sb_record *record, sb_error 
 static int estimate_next(estimate_work *work, sb_error *err)
 {
     line_reader *const reader = &work->reader;
-    const int more = line_reader_next(reader, err);
+    const int more = record_lines_next(reader, err);
     if (more <= 0)
         return more;
     const size_t start = work->writer.out.size;

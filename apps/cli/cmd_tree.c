@@ -19,11 +19,12 @@ static const option tree_options[] = {
     {0},
 };
 
-/* Returns whether the setting changes the tree or the beam of SBS. */
+/* Returns whether the setting changes the tree or the beam of SBS. These are the settings of method
+ * explicit, which computes the whole tree: the others only say how to search, or when to end. */
 static bool takes_setting(const sb_option *setting)
 {
-    return sb_method_takes(SB_METHOD_SBS, setting->name) && strcmp(setting->name, "method") != 0 &&
-           strcmp(setting->name, "kappa") != 0;
+    return sb_method_takes(SB_METHOD_EXPLICIT, setting->name) &&
+           strcmp(setting->name, "method") != 0;
 }
 
 static const option_spec tree_spec = {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/record_lines.h"
 #include "cli/verify.h"
 #include "common/cli.h"
 #include "common/line_reader.h"
@@ -231,7 +232,7 @@ static int check_file(verify_work *work, size_t file)
         (work->n_files > 1 &&
          sb_record_set_begin_file(work->records, name_of(work, file), &err) != SB_OK))
         return cli_failure("verify", "%s", err.message);
-    while (code == EXIT_FINE && (more = line_reader_next(&work->reader, &err)) > 0)
+    while (code == EXIT_FINE && (more = record_lines_next(&work->reader, &err)) > 0)
         code = check_line(work, file);
     if (code == EXIT_FINE && more < 0)
         code = cli_failure("verify", "%s", err.message);

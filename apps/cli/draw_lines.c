@@ -17,6 +17,16 @@ sb_status draw_write_jsonl(draw_writer *writer, const sb_input *input, const sb_
     return SB_OK;
 }
 
+sb_status draw_write_partial(draw_writer *writer, const sb_certain *found, sb_error *err)
+{
+    const char *line;
+    size_t size;
+    const sb_status status = sb_record_write_partial(writer->records, found, &line, &size, err);
+    if (status == SB_OK)
+        output_bytes(&writer->out, line, size);
+    return status;
+}
+
 void draw_write_names(draw_writer *writer)
 {
     output_text(&writer->out, "stream\tdraw\tmethod\tk\ttemperature\tseed\tkappa\trank\tlog_p\t"

@@ -51,7 +51,11 @@ static void put_header(draw_writer *writer, const sb_input *input, const sb_resu
         snprintf(field, sizeof field, "kappa %.4g", result->kappa);
         text_put_field(&writer->term, out, &column, field);
     }
-    if (result->exhausted)
+    if (result->stopped_by != SB_STOPPED_BY_NOTHING) {
+        snprintf(field, sizeof field, "stopped by %s", sb_stopped_by_name(result->stopped_by));
+        text_put_field(&writer->term, out, &column, field);
+    }
+    if (result->exhausted && result->stopped_by != SB_STOPPED_BY_EXHAUSTED)
         text_put_field(&writer->term, out, &column, "exhausted");
     if (!result->complete) {
         snprintf(field, sizeof field, "incomplete after %" PRIu64 " samples", result->samples);

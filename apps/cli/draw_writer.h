@@ -10,6 +10,9 @@
 #include "sbeam/draw.h"
 #include "sbeam/record.h"
 
+/* The formats, as indices of the command's list. */
+enum { DRAW_TEXT, DRAW_JSONL, DRAW_TSV };
+
 typedef struct draw_writer {
     const sb_model *model;
     const sb_config *config;
@@ -31,6 +34,9 @@ sb_status draw_write_jsonl(draw_writer *writer, const sb_input *input, const sb_
                            sb_error *err);
 sb_status draw_write_tsv(draw_writer *writer, const sb_input *input, const sb_result *result,
                          sb_error *err);
+
+/* Adds the line of a sequence that is certain before its draw has ended. The format is jsonl. */
+sb_status draw_write_partial(draw_writer *writer, const sb_certain *found, sb_error *err);
 
 /* Writes the column names of tsv. The first record writes them itself; call this for a table
  * without records. */

@@ -124,6 +124,13 @@ sb_status estimate_record_check(const sb_record *record, sb_error *err)
     if (method->why_no_estimate != NULL)
         return sb_error_set(err, SB_ERR_INPUT, "there is no estimator for method %s: %s",
                             sb_method_name(record->method), method->why_no_estimate);
+    if (record->stopped_by != SB_STOPPED_BY_NOTHING)
+        return sb_error_set(
+            err, SB_ERR_INPUT,
+            "the draw has a rule that ends it (--until), so its number of sequences "
+            "depends on the sample, and estimates from it would be biased; choose k "
+            "by this draw and estimate from another draw of k sequences, without "
+            "--until");
     if (record->n_sequences == 0)
         return sb_error_set(err, SB_ERR_INPUT, "the draw has no sequences");
     return SB_OK;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cli/eval.h"
+#include "cli/record_lines.h"
 #include "common/cli.h"
 #include "common/line_reader.h"
 #include "sbeam/record.h"
@@ -268,7 +269,7 @@ static int read_draws(draws_work *work)
 {
     sb_error err;
     int more;
-    while ((more = line_reader_next(&work->reader, &err)) > 0) {
+    while ((more = record_lines_next(&work->reader, &err)) > 0) {
         sb_record record;
         sb_status status = sb_record_read(&record, work->reader.line, work->reader.size, &err);
         if (status == SB_OK) {

@@ -139,12 +139,23 @@ static sb_status compare_sequence(const comparison *c, size_t i, double toleranc
     return compare_text(where, a, b->text, b->text_size, err);
 }
 
+static sb_status compare_ends(const sb_record *a, const sb_record *b, sb_error *err)
+{
+    if (a->stopped_by == b->stopped_by)
+        return SB_OK;
+    return sb_error_set(err, SB_ERR_INPUT,
+                        "\"stopped_by\" is \"%s\", but the repeated draw is stopped by \"%s\"",
+                        sb_stopped_by_name(a->stopped_by), sb_stopped_by_name(b->stopped_by));
+}
+
 /* Compares the numbers of the draw as a whole, with the same bits. */
 static sb_status compare_draws(const sb_record *a, const sb_record *b, sb_error *err)
 {
     if (a->exhausted != b->exhausted || a->complete != b->complete)
         return sb_error_set(err, SB_ERR_INPUT,
                             "\"exhausted\" or \"complete\" is not that of the repeated draw");
+    if (compare_ends(a, b, err) != SB_OK)
+        return SB_ERR_INPUT;
     if (!is_same(a->kappa, b->kappa))
         return fail_number("", "kappa", a->kappa, b->kappa, err);
     if (!is_same(a->log_p_draw, b->log_p_draw))
@@ -335,6 +346,9 @@ static sb_status compare_nearly(const comparison *c, verify_outcome *outcome, sb
                             n_again, n);
     outcome->n_other = n - n_again;
     outcome->has_other_kappa = !is_near(given->kappa, again->kappa, tempered, c->longest);
+    /* Other sequences may meet another rule. */
+    if (outcome->n_other == 0 && compare_ends(given, again, err) != SB_OK)
+        return SB_ERR_INPUT;
     return is_fine ? compare_fine(given, again, outcome, err) : SB_OK;
 }
 

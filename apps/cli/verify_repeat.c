@@ -13,8 +13,9 @@ static sb_status draw_again(const sb_model *model, const sb_plan *common, const 
 }
 
 /* Makes sure that repeating costs no more than the record shows. A draw of sbs of n < k sequences
- * is also the draw of n + 1. Method reject draws samples in rounds, which begin with k and double,
- * so the round that it ended in ends before the number below. It gives up only at max_samples. */
+ * without a rule is also the draw of n + 1. Method reject draws samples in rounds, which begin with
+ * k and double, so the round that it ended in ends before the number below. It gives up only at
+ * max_samples. */
 static sb_status limit_work(const sb_record *record, sb_config *config, sb_error *err)
 {
     const sb_method_info *const method = sb_method_get_info(config->method);
@@ -31,10 +32,31 @@ static sb_status limit_work(const sb_record *record, sb_config *config, sb_error
         if (record->samples < (config->max_samples - 1) / 3 &&
             3 * record->samples + k < config->max_samples)
             config->max_samples = 3 * record->samples + k;
-    } else if (method->law == SB_LAW_WITHOUT_REPLACEMENT && is_short) {
+    } else if (method->law == SB_LAW_WITHOUT_REPLACEMENT && is_short &&
+               record->stopped_by == SB_STOPPED_BY_NOTHING) {
         config->k = (int32_t)record->n_sequences + 1;
     }
     return SB_OK;
+}
+
+/* Makes sure of the same for a draw with a rule, whose model_rows depends on k. Its first sequences
+ * do not, so a draw of about twice as many shows first whether the draw of k can end there. Twice,
+ * because rounding may have changed some of them. */
+static sb_status check_end(const sb_model *model, const sb_plan *plan, const sb_record *record,
+                           const sb_config *config, sb_result *result, sb_error *err)
+{
+    const size_t most = 2 * record->n_sequences + 1;
+    if (record->stopped_by == SB_STOPPED_BY_NOTHING || most >= (size_t)config->k)
+        return SB_OK;
+    sb_config shorter = *config;
+    shorter.k = (int32_t)most;
+    const sb_status status = draw_again(model, plan, record, &shorter, result, err);
+    if (status != SB_OK || result->stopped_by != SB_STOPPED_BY_K)
+        return status;
+    return sb_error_set(err, SB_ERR_INPUT,
+                        "\"stopped_by\" is \"%s\" after %zu sequences, but the repeated draw has "
+                        "more than %zu",
+                        sb_stopped_by_name(record->stopped_by), record->n_sequences, most - 1);
 }
 
 /* Writes the result as a record, reads it back, and compares. */
@@ -76,6 +98,40 @@ static sb_status check_kappa(const sb_model *model, const sb_plan *plan, const s
                         record->kappa, result->kappa, outcome->n_other);
 }
 
+/* Makes the draw with these settings and compares. */
+static sb_status repeat_with(const sb_model *model, const sb_plan *plan, const sb_record *record,
+                             const sb_config *config, verify_outcome *outcome, sb_result *result,
+                             sb_error *err)
+{
+    sb_config used = *config;
+    sb_status status = draw_again(model, plan, record, &used, result, err);
+    if (status == SB_OK)
+        status = compare_result(model, &used, record, result, outcome, err);
+    if (status == SB_OK && outcome->has_other_kappa)
+        status = check_kappa(model, plan, record, &used, outcome, result, err);
+    return status;
+}
+
+/* Does the same. The automatic choice of the search decides model_rows and the last bits of
+ * log_p_draw, but the record does not tell it, and other builds and versions may choose another
+ * search than this one: the first version always searched by levels. So if the draw differs, the
+ * other choice is tried. */
+static sb_status repeat_by_any_search(const sb_model *model, const sb_plan *plan,
+                                      const sb_record *record, const sb_config *config,
+                                      verify_outcome *outcome, sb_result *result, sb_error *err)
+{
+    const sb_status status = repeat_with(model, plan, record, config, outcome, result, err);
+    const bool is_chosen = sb_method_takes(config->method, "search") &&
+                           config->search == SB_SEARCH_AUTO && config->parallel == 0 &&
+                           record->stopped_by == SB_STOPPED_BY_NOTHING;
+    if (status != SB_ERR_INPUT || !is_chosen)
+        return status;
+    sb_config level = *config;
+    level.search = SB_SEARCH_LEVEL;
+    const bool is_fine = repeat_with(model, plan, record, &level, outcome, result, NULL) == SB_OK;
+    return is_fine ? SB_OK : status;
+}
+
 sb_status verify_repeat(sb_model *model, const sb_plan *plan, sb_record *record,
                         verify_outcome *outcome, sb_error *err)
 {
@@ -94,11 +150,9 @@ sb_status verify_repeat(sb_model *model, const sb_plan *plan, sb_record *record,
     if (status == SB_OK)
         status = sb_result_open(&result, err);
     if (status == SB_OK)
-        status = draw_again(model, plan, record, &config, result, err);
+        status = check_end(model, plan, record, &config, result, err);
     if (status == SB_OK)
-        status = compare_result(model, &config, record, result, outcome, err);
-    if (status == SB_OK && outcome->has_other_kappa)
-        status = check_kappa(model, plan, record, &config, outcome, result, err);
+        status = repeat_by_any_search(model, plan, record, &config, outcome, result, err);
     sb_result_close(result);
     return status;
 }

@@ -111,7 +111,7 @@ int options_find_setting(const char *name);
 bool options_apply_setting(options *parsed, int place);
 
 /* Writes the name of a setting as the command line spells it, without dashes: a flag that is on by
- * default is "no-NAME". Returns `buffer`. */
+ * default is "no-NAME", and a rule such as until-mass is "until mass=X". Returns `buffer`. */
 const char *options_spell(const sb_option *setting, char *buffer, size_t size);
 
 /* Returns the letter of the short form of a setting, or 0 if it has none. */

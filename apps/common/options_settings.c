@@ -120,7 +120,11 @@ static bool is_on_by_default(const sb_option *setting)
 
 const char *options_spell(const sb_option *setting, char *buffer, size_t size)
 {
-    snprintf(buffer, size, "%s%s", is_on_by_default(setting) ? "no-" : "", setting->name);
+    const size_t n = strlen("until-");
+    if (strncmp(setting->name, "until-", n) == 0)
+        snprintf(buffer, size, "until %s=%s", setting->name + n, setting->metavar);
+    else
+        snprintf(buffer, size, "%s%s", is_on_by_default(setting) ? "no-" : "", setting->name);
     return buffer;
 }
 

@@ -129,6 +129,8 @@ static const struct {
     {"-s", "seed", "it is called --seed here"},
     {"--random-seed", "seed", "it is called --seed here"},
     {"--batch-size", "batch", "it is called --batch here"},
+    {"--until-mass", "until", "it is written --until mass=X here"},
+    {"--until-texts", "until", "it is written --until texts=N here"},
     {"--json", "format", "JSON lines are -f jsonl"},
     {"-o", NULL, "results go to standard output; redirect it: > FILE"},
     {"--output", NULL, "results go to standard output; redirect it: > FILE"},

@@ -73,11 +73,24 @@ static double now(void)
 
 void progress_open(progress *bar, uint64_t total)
 {
-    *bar = (progress){.total = total, .start = now()};
-    bar->is_on = isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
+    const double start = now();
+    *bar = (progress){.total = total, .start = start, .last_done = start};
+    bar->is_on = isatty(STDERR_FILENO);
+    bar->shares_screen = isatty(STDOUT_FILENO);
 }
 
-static void show(const progress *bar, double seconds)
+/* Returns whether to show a number again, which was last shown at *last: at most 10 times a
+ * second. */
+static bool is_time(progress *bar, double time, double *last)
+{
+    if (time - *last < 0.1)
+        return false;
+    *last = time;
+    bar->is_shown = true;
+    return true;
+}
+
+static void show_draws(const progress *bar, double seconds)
 {
     const double rate = (double)bar->done / seconds;
     if (bar->total == 0) {
@@ -97,11 +110,34 @@ void progress_step(progress *bar)
     if (!bar->is_on)
         return;
     const double time = now();
-    if (time - bar->start < 1 || time - bar->last < 0.1)
+    bar->last_done = time;
+    if (!bar->shares_screen && time - bar->start >= 1 && is_time(bar, time, &bar->draws_at))
+        show_draws(bar, time - bar->start);
+}
+
+static void show_sequences(const progress *bar, double seconds)
+{
+    char total[40] = "";
+    if (bar->total > 0)
+        snprintf(total, sizeof total, " of %llu", (unsigned long long)bar->total);
+    fprintf(stderr, "\r%llu%s draws, %llu sequences found, %.0f s\x1b[K",
+            (unsigned long long)bar->done, total, (unsigned long long)bar->found, seconds);
+}
+
+void progress_find(progress *bar)
+{
+    bar->found++;
+    if (!bar->is_on)
         return;
-    bar->last = time;
-    bar->is_shown = true;
-    show(bar, time - bar->start);
+    const double time = now();
+    if (time - bar->last_done >= 2 && is_time(bar, time, &bar->found_at))
+        show_sequences(bar, time - bar->start);
+}
+
+void progress_hide(progress *bar)
+{
+    if (bar->shares_screen)
+        progress_close(bar);
 }
 
 void progress_close(progress *bar)

@@ -27,16 +27,27 @@ void terminal_plain(const terminal *term, output *out);
  * with Unicode, then spaces up to `width`. A share above zero fills at least the smallest part. */
 void terminal_bar(const terminal *term, output *out, double share, size_t width);
 
-/* Shows progress on stderr, if stderr is a terminal, standard output is not a terminal (there the
- * results show the progress), and a second has passed. */
+/* Shows progress on stderr, if stderr is a terminal. After a second it is the share of draws that
+ * have ended, unless standard output is a terminal, too: there the results show it. If no draw has
+ * ended for two seconds, it is the number of sequences found so far. */
 typedef struct progress {
     bool is_on, is_shown;
-    uint64_t done, total; /* number of draws; total 0: not known */
-    double start, last;   /* seconds */
+    bool shares_screen;        /* standard output is a terminal */
+    uint64_t done, total;      /* number of draws; total 0: not known */
+    uint64_t found;            /* number of sequences */
+    double start, last_done;   /* seconds; when the last draw ended */
+    double draws_at, found_at; /* when the share of draws and the number of sequences were shown */
 } progress;
 
 void progress_open(progress *bar, uint64_t total);
+/* Counts a draw that has ended. */
 void progress_step(progress *bar);
-void progress_close(progress *bar); /* removes it from the screen */
+/* Counts a sequence that has been found. */
+void progress_find(progress *bar);
+/* Removes the progress from the screen if results are written to the same screen. Call it before
+ * they are written. */
+void progress_hide(progress *bar);
+/* Removes the progress from the screen. */
+void progress_close(progress *bar);
 
 #endif

@@ -45,8 +45,19 @@ SB_API sb_status sb_record_write(sb_record_writer *writer, const sb_input *input
                                  const sb_result *result, const char **line, size_t *size,
                                  sb_error *err);
 
-/* Returns the text of sequence i of the last record, or NULL if it has none. The text is the
- * writer's, and valid until the next call of sb_record_write. */
+/* Writes a sequence that is certain before its draw has ended (sb_pipe.certain), as a line of its
+ * own:
+ *
+ *     {"partial":true,"stream":0,"temperature":1,"draw":0,"rank":1,"text":"a b", ...}
+ *
+ * The rank counts from 1, as in the tables of the command. The keys after it are those of the
+ * sequence in its record, without "log_weight", which needs the threshold. As for sb_record_write,
+ * *line is the writer's. */
+SB_API sb_status sb_record_write_partial(sb_record_writer *writer, const sb_certain *found,
+                                         const char **line, size_t *size, sb_error *err);
+
+/* Returns the text of sequence i of the last line, or NULL if it has none. The text is the
+ * writer's, and valid until the next call of sb_record_write or sb_record_write_partial. */
 SB_API const char *sb_record_writer_text(const sb_record_writer *writer, size_t i);
 
 /* Returns whether records have the option among their settings, which follow "temperature": always
@@ -75,7 +86,8 @@ typedef struct sb_record {
     double kappa;      /* -inf if exhausted, NaN if there is none */
     double log_p_draw; /* NaN if there is none */
     bool exhausted;
-    bool complete; /* false only if method reject gave up before it found k */
+    sb_stopped_by stopped_by; /* why a draw with a rule has ended; NOTHING: it has no rule */
+    bool complete;            /* false only if method reject gave up before it found k */
     uint64_t model_rows, samples, sampled_rows; /* 0 if the record does not have them */
     const char *input; /* (input_size), terminated; NULL if the record has none */
     size_t input_size;
@@ -83,7 +95,8 @@ typedef struct sb_record {
     const char *version;  /* the version of sbeam that drew; NULL if it is not named */
     const char *settings; /* the model, and the settings that differ from their defaults, such as
                            * "max_len 9, model 6ddd46a482bf4718". Two records with the same model
-                           * and settings have equal texts */
+                           * and settings have equal texts. search and parallel are not among them,
+                           * because they do not change the sequences */
     sb_record_sequence *sequences; /* (n_sequences) */
     size_t n_sequences;
     /* private */
@@ -93,10 +106,18 @@ typedef struct sb_record {
     const char **stop;
 } sb_record;
 
+/* Returns 1 if the line is one of sb_record_write_partial: a JSON object with "partial":true. A
+ * reader of draws skips such a line, because the record of the draw follows it. Returns 0 for any
+ * other line, or -1 after an error, such as failing memory. */
+SB_API int sb_record_is_partial(const char *line, size_t size, sb_error *err);
+
 /* Reads a line and checks that it can be a draw. Unknown keys are ignored, because a record may
  * carry more. An error names the key, what was expected, and the sequence if it is in one:
  *   - a key that is missing, of the wrong type or not finite;
- *   - fewer sequences than k, unless the model or the method has no more;
+ *   - a partial line;
+ *   - fewer sequences than k, unless the model or the method has no more or a rule ended the draw;
+ *   - "stopped_by" without a rule, a rule without it, or one that the draw contradicts;
+ *   - a threshold or a weight in a draw with a rule;
  *   - a sequence twice in a draw whose sequences are distinct;
  *   - G that is not in descending order, or below kappa;
  *   - a weight that does not follow from log_p and kappa (to 1e-9 of log_weight);

@@ -66,6 +66,8 @@ static sb_status put_options(json_buffer *to, const sb_record *record, sb_error 
         char key[SETTING_SIZE], value[SETTING_SIZE];
         if (!sb_record_has_setting(option))
             continue;
+        const bool changes_draw =
+            strcmp(option->name, "search") != 0 && strcmp(option->name, "parallel") != 0;
         record_settings_key(option->name, key);
         const json_value *const found = json_get(root, key);
         if (found == NULL)
@@ -73,7 +75,7 @@ static sb_status put_options(json_buffer *to, const sb_record *record, sb_error 
         if (!json_is_string(found) && !json_is_number(found) && !json_is_boolean(found))
             return status_fail(err, SB_ERR_INPUT, "\"%s\" is not a setting", key);
         get_setting(root, key, value);
-        if (normalise(record, option, value))
+        if (normalise(record, option, value) && changes_draw)
             put_item(to, key, value);
     }
     return SB_OK;
@@ -149,6 +151,47 @@ sb_status record_settings_read(sb_record *record, sb_error *err)
     else
         json_buffer_free(&text);
     return status;
+}
+
+/* --- the rules that end a draw --- */
+
+/* Returns whether the record has this rule, that is, a value other than "none". */
+static bool has_rule(const sb_record *record, const char *name)
+{
+    char key[SETTING_SIZE], value[SETTING_SIZE];
+    sb_config config;
+    sb_config_default(&config);
+    record_settings_key(name, key);
+    if (json_get(record->document, key) == NULL)
+        return false;
+    get_setting(record->document, key, value);
+    return sb_config_set(&config, name, value, NULL) != SB_OK || config.until_mass > 0 ||
+           config.until_texts > 0;
+}
+
+sb_status record_settings_check_rule(const sb_record *record, sb_error *err)
+{
+    const bool has_mass = has_rule(record, "until-mass"),
+               has_texts = has_rule(record, "until-texts");
+    const sb_stopped_by reason = record->stopped_by;
+    if (reason == SB_STOPPED_BY_NOTHING && (has_mass || has_texts))
+        return status_fail(err, SB_ERR_INPUT,
+                           "\"stopped_by\" is missing; expected it in a draw with \"%s\"",
+                           has_mass ? "until_mass" : "until_texts");
+    if (reason != SB_STOPPED_BY_NOTHING && !has_mass && !has_texts)
+        return status_fail(err, SB_ERR_INPUT,
+                           "\"stopped_by\" is \"%s\", but the draw has no rule: neither "
+                           "\"until_mass\" nor \"until_texts\"",
+                           sb_stopped_by_name(reason));
+    if ((reason == SB_STOPPED_BY_MASS && !has_mass) ||
+        (reason == SB_STOPPED_BY_TEXTS && !has_texts))
+        return status_fail(err, SB_ERR_INPUT,
+                           "\"stopped_by\" is \"%s\", but there is no \"until_%s\"",
+                           sb_stopped_by_name(reason), sb_stopped_by_name(reason));
+    if (reason == SB_STOPPED_BY_EXHAUSTED && !record->exhausted)
+        return status_fail(err, SB_ERR_INPUT,
+                           "\"stopped_by\" is \"exhausted\", but \"exhausted\" is not true");
+    return SB_OK;
 }
 
 /* --- the settings as a config --- */

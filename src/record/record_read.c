@@ -136,6 +136,22 @@ static sb_status get_end(const json_value *object, sb_end *end, sb_error *err)
                        "\"end\" is \"%.100s\"; expected eos, max-len, leaf or stop", name);
 }
 
+/* Reads why a draw with a rule has ended. Whether there is a rule is checked with the settings. */
+static sb_status get_stopped_by(const json_value *root, sb_stopped_by *reason, sb_error *err)
+{
+    const char *name;
+    const sb_status status = get_name_or_null(root, "stopped_by", &name, err);
+    if (status != SB_OK || name == NULL)
+        return status;
+    for (int i = SB_STOPPED_BY_MASS; i <= SB_STOPPED_BY_EXHAUSTED; i++)
+        if (strcmp(name, sb_stopped_by_name((sb_stopped_by)i)) == 0) {
+            *reason = (sb_stopped_by)i;
+            return SB_OK;
+        }
+    return status_fail(err, SB_ERR_INPUT,
+                       "\"stopped_by\" is \"%.100s\"; expected mass, texts, k or exhausted", name);
+}
+
 /* Reads the token ids to `tokens`, which has room for them. */
 static sb_status get_tokens(const json_value *array, int32_t *tokens, sb_error *err)
 {
@@ -174,15 +190,17 @@ static sb_status get_sequence(const json_value *object, sb_record_sequence *sequ
     return status == SB_OK ? get_end(object, &sequence->end, err) : status;
 }
 
-/* Returns whether there may be fewer than k sequences: the model has no more, or the method may
- * find fewer. */
+/* Returns whether there may be fewer than k sequences: the model has no more, a rule ended the
+ * draw, or the method may find fewer. */
 static bool may_be_short(const sb_record *record)
 {
     const sb_method_info *const method = sb_method_get_info(record->method);
     switch (method->law) {
     case SB_LAW_INDEPENDENT: return false;
     case SB_LAW_WITHOUT_REPLACEMENT:
-        return record->exhausted || (method->counts_samples && !record->complete);
+        return record->exhausted || record->stopped_by == SB_STOPPED_BY_MASS ||
+               record->stopped_by == SB_STOPPED_BY_TEXTS ||
+               (method->counts_samples && !record->complete);
     default: return true;
     }
 }
@@ -241,12 +259,17 @@ static sb_status get_sequences(const json_value *root, sb_record *record, sb_err
     return SB_OK;
 }
 
-/* Reads kappa. If a method with a threshold found every sequence, kappa is -inf, written as null.
- */
+/* Reads kappa. If a method with a threshold found every sequence, kappa is -inf, written as null. A
+ * draw with a rule has no threshold. */
 static sb_status get_kappa(const json_value *root, sb_record *record, sb_error *err)
 {
     const sb_status status = get_number_or_null(root, "kappa", &record->kappa, err);
-    if (status != SB_OK || !record->exhausted)
+    const bool has_rule = record->stopped_by != SB_STOPPED_BY_NOTHING;
+    if (status == SB_OK && has_rule && !isnan(record->kappa))
+        return status_fail(err, SB_ERR_INPUT,
+                           "\"kappa\" is a number though the draw has \"stopped_by\": it must be "
+                           "null, because a draw that ends by a rule has no threshold");
+    if (status != SB_OK || has_rule || !record->exhausted)
         return status;
     if (!isnan(record->kappa))
         return status_fail(err, SB_ERR_INPUT,
@@ -292,6 +315,8 @@ static sb_status get_numbers(const json_value *root, sb_record *record, sb_error
     if (status == SB_OK)
         status = get_flag(root, "complete", &record->complete, err);
     if (status == SB_OK)
+        status = get_stopped_by(root, &record->stopped_by, err);
+    if (status == SB_OK)
         status = get_kappa(root, record, err);
     if (status == SB_OK)
         status = get_number_or_null(root, "log_p_draw", &record->log_p_draw, err);
@@ -304,11 +329,17 @@ static sb_status get_numbers(const json_value *root, sb_record *record, sb_error
 
 static sb_status get_record(const json_value *root, sb_record *record, sb_error *err)
 {
+    if (json_is_true(json_get(root, "partial")))
+        return status_fail(err, SB_ERR_INPUT,
+                           "the line has \"partial\":true: it holds one sequence; expected the "
+                           "record of a draw");
     sb_status status = get_key(root, record, err);
     if (status == SB_OK)
         status = get_numbers(root, record, err);
     if (status == SB_OK)
         status = record_settings_read(record, err);
+    if (status == SB_OK)
+        status = record_settings_check_rule(record, err);
     if (status == SB_OK)
         status = get_sequences(root, record, err);
     return status == SB_OK ? record_check(record, err) : status;

@@ -20,4 +20,7 @@ void record_settings_put(json_buffer *to, const sb_model *model, const sb_config
  * sb_record_close frees. */
 sb_status record_settings_read(sb_record *record, sb_error *err);
 
+/* Checks that record->stopped_by can follow from the rules among the settings. */
+sb_status record_settings_check_rule(const sb_record *record, sb_error *err);
+
 #endif

@@ -1,5 +1,6 @@
-/* Writes records. The settings are the same in all records of a writer, so they are written once,
- * when it is opened: asking the option table takes longer than a small draw. */
+/* Writes records, and the partial lines before them. The settings are the same in all records of a
+ * writer, so they are written once, when it is opened: asking the option table takes longer than a
+ * small draw. */
 #include <string.h>
 
 #include "base/alloc.h"
@@ -12,7 +13,7 @@ struct sb_record_writer {
     const sb_model *model; /* or NULL */
     const sb_config *config;
     json_buffer settings; /* the members of the settings, with a comma before each */
-    /* The last record. */
+    /* The last line. */
     json_buffer line;
     char **texts; /* (n_texts) of its sequences */
     size_t n_texts, texts_capacity;
@@ -109,7 +110,32 @@ static void put_tokens(json_buffer *to, const char *key, const int32_t *tokens, 
     json_buffer_text(to, "]");
 }
 
-static sb_status put_sequence(sb_record_writer *writer, const sb_sequence *sequence, sb_error *err)
+/* Makes the writer's line and list of texts empty, and makes room for n texts. */
+static sb_status begin_line(sb_record_writer *writer, size_t n, sb_error *err)
+{
+    writer->line.size = 0;
+    writer->line.has_failed = false;
+    free_texts(writer);
+    if (alloc_reserve(&writer->texts, &writer->texts_capacity, n, sizeof *writer->texts) != SB_OK)
+        return status_no_memory(err);
+    return SB_OK;
+}
+
+/* Ends the line and gives it to the caller. */
+static sb_status end_line(sb_record_writer *writer, const char *end, const char **line,
+                          size_t *size, sb_error *err)
+{
+    json_buffer_text(&writer->line, end);
+    if (writer->line.has_failed)
+        return status_no_memory(err);
+    *line = writer->line.data;
+    *size = writer->line.size;
+    return SB_OK;
+}
+
+/* Appends the members of a sequence, without the braces around them. */
+static sb_status put_sequence(sb_record_writer *writer, const sb_sequence *sequence,
+                              bool has_weight, sb_error *err)
 {
     json_buffer *const line = &writer->line;
     const char *text = NULL;
@@ -122,14 +148,14 @@ static sb_status put_sequence(sb_record_writer *writer, const sb_sequence *seque
         text = *place;
         writer->n_texts++;
     }
-    put_text(line, "{\"text\":", text, text != NULL ? strlen(text) : 0);
+    put_text(line, "\"text\":", text, text != NULL ? strlen(text) : 0);
     put_tokens(line, ",\"tokens\":", sequence->tokens, sequence->n_tokens);
     put_number(line, ",\"log_p\":", sequence->log_p);
     put_number(line, ",\"log_p_model\":", sequence->log_p_model);
     put_number(line, ",\"g\":", sequence->g);
-    put_number(line, ",\"log_weight\":", sequence->log_weight);
+    if (has_weight)
+        put_number(line, ",\"log_weight\":", sequence->log_weight);
     put_name(line, ",\"end\":", sb_end_name(sequence->end));
-    json_buffer_text(line, "}");
     return SB_OK;
 }
 
@@ -149,6 +175,8 @@ static void put_draw(sb_record_writer *writer, const sb_input *input, const sb_r
     put_whole(line, ",\"seed\":", result->seed);
     put_number(line, ",\"kappa\":", result->kappa);
     put_bool(line, ",\"exhausted\":", result->exhausted);
+    if (result->stopped_by != SB_STOPPED_BY_NOTHING)
+        put_name(line, ",\"stopped_by\":", sb_stopped_by_name(result->stopped_by));
     put_number(line, ",\"log_p_draw\":", result->log_p_draw);
     put_whole(line, ",\"model_rows\":", result->model_rows);
     if (sb_method_get_info(result->method)->counts_samples) {
@@ -164,27 +192,37 @@ sb_status sb_record_write(sb_record_writer *writer, const sb_input *input, const
     if (writer == NULL || result == NULL || line == NULL || size == NULL)
         return status_fail(err, SB_ERR_ARGUMENT,
                            "sb_record_write: writer, result, line or size is NULL");
-    writer->line.size = 0;
-    writer->line.has_failed = false;
-    free_texts(writer);
-    if (alloc_reserve(&writer->texts, &writer->texts_capacity, (size_t)result->n_sequences,
-                      sizeof *writer->texts) != SB_OK)
-        return status_no_memory(err);
+    sb_status status = begin_line(writer, (size_t)result->n_sequences, err);
+    if (status != SB_OK)
+        return status;
     put_draw(writer, input, result);
     json_buffer_text(&writer->line, ",\"sequences\":[");
     for (int32_t i = 0; i < result->n_sequences; i++) {
-        if (i > 0)
-            json_buffer_text(&writer->line, ",");
-        const sb_status status = put_sequence(writer, &result->sequences[i], err);
+        json_buffer_text(&writer->line, i > 0 ? ",{" : "{");
+        status = put_sequence(writer, &result->sequences[i], true, err);
         if (status != SB_OK)
             return status;
+        json_buffer_text(&writer->line, "}");
     }
-    json_buffer_text(&writer->line, "]}\n");
-    if (writer->line.has_failed)
-        return status_no_memory(err);
-    *line = writer->line.data;
-    *size = writer->line.size;
-    return SB_OK;
+    return end_line(writer, "]}\n", line, size, err);
+}
+
+sb_status sb_record_write_partial(sb_record_writer *writer, const sb_certain *found,
+                                  const char **line, size_t *size, sb_error *err)
+{
+    if (writer == NULL || found == NULL || line == NULL || size == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_record_write_partial: writer, found, line or size is NULL");
+    sb_status status = begin_line(writer, 1, err);
+    if (status != SB_OK)
+        return status;
+    put_whole(&writer->line, "{\"partial\":true,\"stream\":", found->stream);
+    put_number(&writer->line, ",\"temperature\":", found->temperature);
+    put_whole(&writer->line, ",\"draw\":", found->draw);
+    put_whole(&writer->line, ",\"rank\":", (uint64_t)found->rank + 1);
+    json_buffer_text(&writer->line, ",");
+    status = put_sequence(writer, &found->sequence, false, err);
+    return status == SB_OK ? end_line(writer, "}\n", line, size, err) : status;
 }
 
 const char *sb_record_writer_text(const sb_record_writer *writer, size_t i)

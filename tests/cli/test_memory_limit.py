@@ -45,6 +45,8 @@ def sweep(t, name, *arguments, is_timing=False, **given):
 def test_memory_for_draw(t):
     sweep(t, "draw, tree", "draw", "-m", t.fig1, "-k", "3", "--seed", "1")
     sweep(t, "draw, ARPA", "draw", "-m", t.arpa, "-k", "3", "--seed", "1")
+    sweep(t, "draw, each and until", "draw", "-m", t.chain, "-k", "300", "--until", "texts=20", "--until", "mass=0.9",
+          "--each", "-f", "jsonl", "--seed", "1")
     sweep(t, "draw, threads", "draw", "-m", t.chain, "-k", "3", "--draws", "20", "--threads", "3", "--seed", "1")
 
 
@@ -61,6 +63,7 @@ def test_memory_for_translation(t):
 def test_memory_for_files(t):
     draws = t.draw("-m", t.chain, "-k", "20", "--seed", "1")
     sweep(t, "estimate", "estimate", "--f", "length", stdin=draws)
+    sweep(t, "eval of draws with partial lines", "eval", stdin=t.draw("-m", t.chain, "-k", "9", "--seed", "1", "--each"))
     sweep(t, "score", "score", "-m", t.arpa, stdin="\ta b\n")
     sweep(t, "eval", "eval", "--ref", str(t.data / "bleu/main.ref"), "--hyp", str(t.data / "bleu/main.hyp"))
     sweep(t, "shuf", "shuf", "-n", "2", "--seed", "1", stdin="a\nb\nc\n")

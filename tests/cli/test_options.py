@@ -23,6 +23,7 @@ MEANT = (
     ("shuf -o x", "results go to standard output; redirect it: > FILE"),
     ("draw --max-new-tokens 3", "it is called --max-len here"),
     ("draw -seed 3", "it is called --seed here"),
+    ("draw --until-mass 0.5", "it is written --until mass=X here"),
     ("draw --version", "it belongs to sbeam itself: sbeam --version"),
     ("draw -f json", "format is 'json'; expected text|jsonl|tsv; did you mean 'jsonl'?"),
     ("draw --method beem", "; did you mean 'beam'?"),

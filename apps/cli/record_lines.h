@@ -1,0 +1,11 @@
+/* The lines of a file of draws. */
+#ifndef CLI_RECORD_LINES_H
+#define CLI_RECORD_LINES_H
+
+#include "common/line_reader.h"
+
+/* Reads the next line as line_reader_next does, but skips the partial lines of sbeam draw --each,
+ * whose sequences the record of their draw holds, too. */
+int record_lines_next(line_reader *reader, sb_error *err);
+
+#endif
