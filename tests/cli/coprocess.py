@@ -1,12 +1,18 @@
 """Runs sbeam with pipes that stay open, like a program that sends a line and waits for the answer."""
 import os
 import select
+import signal
 import subprocess
 import time
 
 from harness import Result, to_bytes, to_text
 
 DEADLINE = 60  # seconds for an answer; enough for a sanitizer build on a busy machine
+
+
+def heed_interrupts():
+    """Undoes that a shell makes its background jobs ignore Ctrl-C, and with them the tests."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Coprocess:
@@ -16,7 +22,7 @@ class Coprocess:
         self.tester, self.out = t, b""
         self.process = subprocess.Popen([t.sbeam, *map(str, arguments)], stdin=stdin, stdout=stdout,
                                         stderr=subprocess.PIPE, cwd=t.folder, env={**t.environment, **(env or {})},
-                                        bufsize=0)
+                                        bufsize=0, preexec_fn=heed_interrupts)
 
     def __enter__(self):
         return self
