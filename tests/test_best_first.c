@@ -193,9 +193,9 @@ static void networks_are_drawn_alike(void **state)
 static void bad_rows_outside_do_not_matter(void **state)
 {
     (void)state;
-    sb_model *const model = open_json(
-        "{\"format\":\"sbeam-chain\",\"vocab\":[\"a\",\"b\",\"</s>\"],\"eos\":\"</s>\","
-        "\"start\":[0.5,0,0.5],\"next\":{\"a\":[0,1,0],\"b\":[0,1,0]}}");
+    sb_model *const model =
+        open_json("{\"format\":\"sbeam-chain\",\"vocab\":[\"a\",\"b\",\"</s>\"],\"eos\":\"</s>\","
+                  "\"start\":[0.5,0,0.5],\"next\":{\"a\":[0,1,0],\"b\":[0,1,0]}}");
     sb_config config = config_of(SB_METHOD_SBS, 1);
     config.min_len = 0;
     config.max_len = 3;

@@ -3,8 +3,8 @@
  * models, and compared with the draw that gets each level at once. Sequences, G, kappa and
  * probabilities are equal to the bit. Only the pruned mass, and with it log_p_draw, is added up in
  * another order. */
-#include "decode/stepper.h"
 #include "decode/loop.h"
+#include "decode/stepper.h"
 #include "draw_check.h"
 #include "model_check.h"
 #include "reference.h"

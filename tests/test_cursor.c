@@ -124,8 +124,8 @@ static void cursors_on_trees(void **state)
 static void cursors_on_chains_and_arpa(void **state)
 {
     (void)state;
-    sb_model *const chain = open_file(TEST_DATA "/chain.json"),
-                    *const arpa = open_file(TEST_DATA "/small.arpa");
+    sb_model *const chain = open_file(TEST_DATA "/chain.json"), *const arpa = open_file(
+                                                                    TEST_DATA "/small.arpa");
     for (uint64_t number = 0; number < (uint64_t)share_of(32); number++) {
         check_settings(chain, "", number, 12, 1e-12);
         check_settings(arpa, number % 2 ? "a" : "", number, 6, 1e-12);
@@ -222,9 +222,9 @@ static void cursors_refuse_what_they_cannot_do(void **state)
 static void failures_stay(void **state)
 {
     (void)state;
-    sb_model *const model = open_json(
-        "{\"format\":\"sbeam-chain\",\"vocab\":[\"a\",\"b\",\"</s>\"],\"eos\":\"</s>\","
-        "\"start\":[0.5,0,0.5],\"next\":{\"a\":[0,1,0],\"b\":[0,1,0]}}");
+    sb_model *const model =
+        open_json("{\"format\":\"sbeam-chain\",\"vocab\":[\"a\",\"b\",\"</s>\"],\"eos\":\"</s>\","
+                  "\"start\":[0.5,0,0.5],\"next\":{\"a\":[0,1,0],\"b\":[0,1,0]}}");
     static int32_t ban[] = {1}; /* so nothing can follow "a" */
     sb_config config = config_of(SB_METHOD_SBS, 5);
     config.ban = ban;

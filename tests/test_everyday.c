@@ -208,10 +208,8 @@ int main(void)
         return 77;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches_and_threads_agree),
-        cmocka_unit_test(searches_agree),
-        cmocka_unit_test(best_translations_are_not_empty),
-        cmocka_unit_test(text_comes_back),
+        cmocka_unit_test(batches_and_threads_agree),       cmocka_unit_test(searches_agree),
+        cmocka_unit_test(best_translations_are_not_empty), cmocka_unit_test(text_comes_back),
         cmocka_unit_test(long_inputs_are_refused),
     };
     return cmocka_run_group_tests(tests, open_everything, close_everything);

@@ -136,9 +136,9 @@ typedef struct sb_pipe {
      * or is at its end, so that a sink that collects its output can write it. Returns 0 to
      * continue, anything else to stop the work. */
     int (*flush)(void *user, sb_error *err);
-    /* Optional. Called for each sequence as soon as best-first search is certain of it: in the order
-     * of the sequences within a draw, but draws that are computed together take turns. The sink
-     * gets the whole result afterwards. Never called by another search. Returns 0 to continue,
+    /* Optional. Called for each sequence as soon as best-first search is certain of it: in the
+     * order of the sequences within a draw, but draws that are computed together take turns. The
+     * sink gets the whole result afterwards. Never called by another search. Returns 0 to continue,
      * anything else to stop the work. */
     int (*certain)(void *user, const sb_input *input, const sb_certain *found, sb_error *err);
 } sb_pipe;

@@ -195,8 +195,7 @@ static sb_status apply_rules(sb_decoder *decoder, struct slot *slot, sb_stopped_
         sb_sequence sequence;
         if (result_make_sequence(decoder, slot, leaf, &sequence) != SB_OK)
             return SB_ERR_MEMORY;
-        const int answer =
-            decoder->spec.is_new_text(decoder->spec.user, number, rank, &sequence);
+        const int answer = decoder->spec.is_new_text(decoder->spec.user, number, rank, &sequence);
         if (answer < 0)
             return SB_ERR_MEMORY;
         own->n_texts += answer;
@@ -243,8 +242,8 @@ static sb_status choose_nodes(sb_decoder *decoder, struct slot *slot)
     size_t most = (size_t)decoder->config.parallel;
     if (decoder->most_rows > 0 && most > decoder->most_rows)
         most = decoder->most_rows;
-    const bool has_last = !decoder->is_endless && config_has_kappa(&decoder->config) &&
-                          is_full(decoder, slot);
+    const bool has_last =
+        !decoder->is_endless && config_has_kappa(&decoder->config) && is_full(decoder, slot);
     const double last = has_last ? frontier_worst(frontier) : -INFINITY;
     struct entry node;
     while (slot->next.n < most && frontier_take_node(frontier, &node)) {
@@ -321,11 +320,12 @@ size_t best_first_bytes(const struct slot *slot)
 {
     const struct best_first *const own = get_own(slot);
     const struct frontier *const frontier = &own->frontier;
-    size_t n = (frontier->pool.capacity + slot->now.capacity) * sizeof(struct entry) +
-               (frontier->leaves.capacity + frontier->nodes.capacity) * sizeof(struct queue_item) +
-               (frontier->n_room + own->state_capacity + own->kept_capacity +
-                own->unused_capacity) * sizeof(int32_t) +
-               slot->path_capacity * sizeof *slot->path + own->rest_capacity * sizeof *own->rests;
+    size_t n =
+        (frontier->pool.capacity + slot->now.capacity) * sizeof(struct entry) +
+        (frontier->leaves.capacity + frontier->nodes.capacity) * sizeof(struct queue_item) +
+        (frontier->n_room + own->state_capacity + own->kept_capacity + own->unused_capacity) *
+            sizeof(int32_t) +
+        slot->path_capacity * sizeof *slot->path + own->rest_capacity * sizeof *own->rests;
     for (size_t i = 0; i < own->n_rests; i++)
         n += own->rests[i].capacity * sizeof(int32_t);
     return n;

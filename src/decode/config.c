@@ -140,10 +140,11 @@ sb_status sb_config_check(const sb_config *config, sb_error *err)
                            "groups is %d; expected a divisor of k, which is %d", config->groups,
                            config->k);
     if (config->search == SB_SEARCH_LEVEL && config->parallel > 0)
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "parallel is %d, but search is level; expected best-first, because level "
-                           "search always evaluates a whole level together",
-                           config->parallel);
+        return status_fail(
+            err, SB_ERR_ARGUMENT,
+            "parallel is %d, but search is level; expected best-first, because level "
+            "search always evaluates a whole level together",
+            config->parallel);
     if (config->search == SB_SEARCH_LEVEL && config_has_rule(config))
         return status_fail(err, SB_ERR_ARGUMENT,
                            "%s needs search best-first, because level search finds all sequences "

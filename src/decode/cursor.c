@@ -80,8 +80,7 @@ sb_status sb_cursor_open(sb_cursor **cursor, const sb_model *model, const sb_cur
 {
     static const sb_cursor_spec nothing = {0};
     if (cursor == NULL || model == NULL || config == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "sb_cursor_open: cursor, model or config is NULL");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_cursor_open: cursor, model or config is NULL");
     const sb_cursor_spec *const used = spec != NULL ? spec : &nothing;
     if (used->text == NULL && sb_model_get_info(model)->needs_input)
         return status_fail(err, SB_ERR_ARGUMENT,
@@ -184,8 +183,7 @@ double sb_cursor_threshold(const sb_cursor *cursor)
 sb_status sb_cursor_get_result(sb_cursor *cursor, sb_result *result, sb_error *err)
 {
     if (cursor == NULL || result == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "sb_cursor_get_result: cursor or result is NULL");
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_cursor_get_result: cursor or result is NULL");
     result_clear(result);
     if (cursor->error.status != SB_OK)
         return status_fail(err, cursor->error.status, "%s", cursor->error.message);

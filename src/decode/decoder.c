@@ -200,9 +200,9 @@ sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,
     sb_status status = sb_config_check(config, err);
     sb_config chosen = *config;
     if (status == SB_OK)
-        status = fit_search(&chosen, spec->row_type,
-                            spec->keeps_states ? NULL : "the host keeps no states (keeps_states)",
-                            err);
+        status =
+            fit_search(&chosen, spec->row_type,
+                       spec->keeps_states ? NULL : "the host keeps no states (keeps_states)", err);
     if (status == SB_OK)
         status = check_spec(spec, &chosen, err);
     if (status != SB_OK)

@@ -271,9 +271,9 @@ static sb_session_spec make_session_spec(const struct pool *pool)
     const sb_model_info *const info = sb_model_get_info(pool->model);
     const bool is_bounded = method_get(config->method)->row_use == ROWS_BOUNDED;
     const int64_t rows = pool->batch * (is_bounded ? method_needed_rows(config) : pool->max_rows);
-    const int64_t states = rows + (config->search == SB_SEARCH_BEST_FIRST
-                                       ? pool->batch * ((int64_t)config->k + 1)
-                                       : 0);
+    const int64_t states =
+        rows +
+        (config->search == SB_SEARCH_BEST_FIRST ? pool->batch * ((int64_t)config->k + 1) : 0);
     const bool is_shorter = info->max_len > 0 && info->max_len < config->max_len;
     return (sb_session_spec){
         .max_inputs = pool->batch,

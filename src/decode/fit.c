@@ -55,7 +55,7 @@ sb_status fit_to_model(sb_config *config, const sb_model *model, sb_error *err)
                            config->min_len, info->max_len);
     /* A limited number of states has no room for those that best-first search keeps. */
     char why[128];
-    snprintf(why, sizeof why, "a model of kind '%s' keeps only %d states, too few for it", info->kind,
-             (int)info->max_rows);
+    snprintf(why, sizeof why, "a model of kind '%s' keeps only %d states, too few for it",
+             info->kind, (int)info->max_rows);
     return fit_search(config, info->row_type, info->max_rows > 0 ? why : NULL, err);
 }

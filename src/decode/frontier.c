@@ -28,8 +28,7 @@ sb_status frontier_push(struct frontier *frontier, const struct entry *entry)
         frontier->unused[frontier->n_unused++] = (int32_t)(pool->n - 1);
     }
     const int32_t place = frontier->unused[frontier->n_unused - 1];
-    struct queue *const queue =
-        entry->end == SB_END_NONE ? &frontier->nodes : &frontier->leaves;
+    struct queue *const queue = entry->end == SB_END_NONE ? &frontier->nodes : &frontier->leaves;
     if (queue_push(queue, (struct queue_item){entry->score, place}) != SB_OK)
         return SB_ERR_MEMORY;
     pool->entries[place] = *entry;
@@ -70,8 +69,7 @@ static void take(struct frontier *frontier, struct queue_item item, struct entry
 
 bool frontier_take_leaf(struct frontier *frontier, struct entry *leaf)
 {
-    if (frontier->leaves.n == 0 ||
-        queue_best(&frontier->leaves).score < frontier_best(frontier))
+    if (frontier->leaves.n == 0 || queue_best(&frontier->leaves).score < frontier_best(frontier))
         return false;
     take(frontier, queue_pop_best(&frontier->leaves), leaf);
     return true;

@@ -7,10 +7,10 @@
 #include "decode/slot.h"
 
 struct frontier {
-    struct beam pool;            /* the entries, in any order */
-    int32_t *unused;             /* (n_unused) places of the pool that are free */
-    size_t n_unused, n_room;     /* n_room: of unused */
-    struct queue leaves, nodes;  /* of places in the pool */
+    struct beam pool;           /* the entries, in any order */
+    int32_t *unused;            /* (n_unused) places of the pool that are free */
+    size_t n_unused, n_room;    /* n_room: of unused */
+    struct queue leaves, nodes; /* of places in the pool */
 };
 
 /* Frees the memory. A frontier that is all zeros is empty. */

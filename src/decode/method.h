@@ -33,7 +33,8 @@ struct method {
      * wanted rows have been expanded. Makes the next list of wanted rows; an empty list ends the
      * search. */
     sb_status (*complete)(sb_decoder *decoder, struct slot *slot, sb_error *err);
-    /* Optional. Gives back the states that slot->own refers to, when the job of a slot has ended. */
+    /* Optional. Gives back the states that slot->own refers to, when the job of a slot has ended.
+     */
     void (*drop_states)(sb_decoder *decoder, struct slot *slot);
     /* Required. Called when no entry of slot->now grows. Puts the sequences on slot->now in the
      * order in which they are returned, or starts again (reject) by putting roots there. Sets kappa

@@ -145,8 +145,8 @@ sb_status slot_complete(struct slot *slot)
         if (entry->end == SB_END_NONE && status == SB_OK) {
             entry->row = (int32_t)slot->n_wanted;
             const int32_t parent = slot->now.entries[entry->parent].row;
-            status = slot_want_row(
-                slot, (struct wanted_row){parent, entry->token, entry->depth, -1});
+            status =
+                slot_want_row(slot, (struct wanted_row){parent, entry->token, entry->depth, -1});
         }
     }
     return status;

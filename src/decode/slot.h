@@ -125,12 +125,12 @@ struct sb_decoder {
     /* the rows that are asked for now: (n_rows) each */
     int32_t *parent, *token, *input, *from, *to;
     size_t n_rows, request_capacity;
-    size_t most_rows;     /* maximum number of rows to ask for at once, or 0: no limit */
-    bool is_endless;      /* best-first search for a cursor, which goes on without k */
-    size_t most_states;   /* maximum number of states that a cursor keeps, at least 2 */
+    size_t most_rows;      /* maximum number of rows to ask for at once, or 0: no limit */
+    bool is_endless;       /* best-first search for a cursor, which goes on without k */
+    size_t most_states;    /* maximum number of states that a cursor keeps, at least 2 */
     size_t first_children; /* number of children that a cursor takes first from a node */
-    int32_t first_slot;   /* whose chunk is the first of those that are asked for */
-    struct states states; /* numbers for `from` and `to`, if spec.keeps_states */
+    int32_t first_slot;    /* whose chunk is the first of those that are asked for */
+    struct states states;  /* numbers for `from` and `to`, if spec.keeps_states */
     /* workspace for a chunk of one slot */
     struct beam earlier; /* entries of earlier chunks of the level */
     struct row *rows;    /* (n_row_objects) the first is row slot->n_expanded of the level */

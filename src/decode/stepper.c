@@ -194,8 +194,8 @@ static sb_status compute_rows(struct stepper *stepper, sb_error *err)
     if (n_released < 0)
         return SB_ERR_MEMORY;
     if (stepper->has_cache) /* it keeps the states itself */
-        return cached_steps_take(&stepper->cached, n, from, stepper->to, token, input, stepper->rows,
-                                 err);
+        return cached_steps_take(&stepper->cached, n, from, stepper->to, token, input,
+                                 stepper->rows, err);
     const sb_status status = sb_session_release(stepper->session, n_released, released, err);
     return status == SB_OK ? sb_session_step(stepper->session, n, from, stepper->to, token, input,
                                              stepper->rows, err)
@@ -212,4 +212,3 @@ sb_status stepper_step(struct stepper *stepper, sb_error *err)
     /* These concern single slots, whose errors sb_decoder_take returns. */
     return status == SB_ERR_MODEL || status == SB_ERR_LIMIT ? SB_OK : status;
 }
-
