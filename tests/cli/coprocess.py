@@ -1,18 +1,12 @@
 """Runs sbeam with pipes that stay open, like a program that sends a line and waits for the answer."""
 import os
 import select
-import signal
 import subprocess
 import time
 
 from harness import Result, to_bytes, to_text
 
 DEADLINE = 60  # seconds for an answer; enough for a sanitizer build on a busy machine
-
-
-def heed_interrupts():
-    """Undoes that a shell makes its background jobs ignore Ctrl-C, and with them the tests."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Coprocess:
@@ -22,7 +16,7 @@ class Coprocess:
         self.tester, self.out = t, b""
         self.process = subprocess.Popen([t.sbeam, *map(str, arguments)], stdin=stdin, stdout=stdout,
                                         stderr=subprocess.PIPE, cwd=t.folder, env={**t.environment, **(env or {})},
-                                        bufsize=0, preexec_fn=heed_interrupts)
+                                        bufsize=0)
 
     def __enter__(self):
         return self
@@ -58,6 +52,18 @@ class Coprocess:
             return Result(self.tester, None, to_text(self.out), "")
         self.out += self.process.stdout.read() if self.process.stdout and not self.process.stdout.closed else b""
         return Result(self.tester, self.process.returncode, to_text(self.out), to_text(self.process.stderr.read()))
+
+    def end_by_sending(self, line, seconds=DEADLINE):
+        """Sends a line again and again until the command ends. Once would not be enough: a process that another test
+        is just starting has the closed pipe open for a moment."""
+        end = time.monotonic() + seconds
+        while self.is_running() and time.monotonic() < end:
+            try:
+                self.send(line)
+            except BrokenPipeError:
+                break
+            time.sleep(0.05)
+        return self.end(max(1, end - time.monotonic()))
 
     def finish(self):
         """Ends the input and returns the result."""

@@ -184,8 +184,7 @@ def test_ends(t):
                 process.send(line)
                 process.receive(1)
                 process.process.stdout.close()
-                process.send(line)
-                r = process.end()
+                r = process.end_by_sending(line)
                 r.check(r.code in (-signal.SIGPIPE, 1) and not r.err, name + "a closed pipe ends the command quietly")
 
 
