@@ -30,7 +30,7 @@ typedef enum sb_penalty {
 
 /* The order in which sbs evaluates prefixes. Both give the same sequences, G, kappa and weights. */
 typedef enum sb_search {
-    SB_SEARCH_AUTO = 0,  /* best-first search if it is possible and usually faster */
+    SB_SEARCH_AUTO = 0,  /* best-first search if it is possible, else level search */
     SB_SEARCH_LEVEL = 1, /* all prefixes of a length together: k (k + 1 with kappa) at each step */
     SB_SEARCH_BEST_FIRST = 2 /* the prefix of the largest G first: with parallel = 1 only the
                               * prefixes of the returned sequences are evaluated */
@@ -59,14 +59,14 @@ typedef struct sb_config {
     sb_penalty penalty;    /* diverse; default PATH */
     sb_search search;      /* sbs; default AUTO */
     int32_t parallel; /* best-first search: prefixes of a draw that are evaluated together, 1 ..
-                       * 4096; default 0: chosen from the settings */
+                       * 4096; default 0: chosen for the model */
     /* sbs: rules that end a draw before it has k sequences. Such a draw has no kappa and no
-     * weights, because weights at a number that depends on the sample are biased. They need
+     * weights, because weights at a number that depends on the sample are biased. The rules need
      * best-first search. */
     double until_mass;    /* end when the sequences have this total probability, in (0, 1]; default
                            * 0: no such rule */
-    int32_t until_texts;  /* end when the sequences have this many different texts; default 0: no
-                           * such rule */
+    int32_t until_texts;  /* end when the sequences have this many different texts, 1 .. 10^7;
+                           * default 0: no  such rule */
     uint64_t max_samples; /* reject: maximum number of samples before giving up, 1 .. 2^53;
                            * default 10^6 */
     /* Both lists are the caller's and must stay valid while the config is in use. */

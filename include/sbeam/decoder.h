@@ -96,10 +96,11 @@ SB_API sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t 
 SB_API int32_t sb_decoder_rows(const sb_decoder *decoder, const int32_t **parent,
                                const int32_t **token, const int32_t **input);
 
-/* For hosts with keeps_states: tells which states the rows continue and become, as step of
- * sb_model_ops does. Row i continues state from[i], or no state if it is -1, and its own state
+/* Tells a host with keeps_states which states the rows continue and become, as step of sb_model_ops
+ * does. Row i continues state from[i], or no state if it is -1, and its own state
  * becomes state to[i]. Returns the number of states in `released`, which no row needs any more;
- * free them before the rows are computed, because a `to` may be one of them. On failure returns -1.
+ * free them before the rows are computed, because a `to` may be one of them. On failure returns -1;
+ * after SB_ERR_MEMORY the decoder has failed.
  *
  * With best-first search this is the only way to know what a row continues: parent[i] of
  * sb_decoder_rows is -1. Call it after each sb_decoder_rows; sb_decoder_advance refuses to go on
@@ -126,11 +127,12 @@ SB_API sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, siz
  * changes nothing. */
 SB_API sb_status sb_decoder_set_row_type(sb_decoder *decoder, sb_row_type type, sb_error *err);
 
-/* Best-first search finds the sequences of a draw one by one, in their order. Writes sequence i of
- * a slot, from 0, to *sequence if it is certain already, during the job or until its result is
- * taken. It has no log_weight, which follows from kappa at the end. Its tokens are the decoder's
- * and valid until the next call of any function but this. Returns 1, or 0 if sequence i is not
- * certain yet or the search is not best-first, or -1 if memory is short. */
+/* Writes sequence i of a slot, counted from 0, to *sequence if best-first search is certain of it:
+ * this search finds the sequences of a draw one by one, in their order. You can ask during the job
+ * and until its result is taken. The sequence has no log_weight, which follows from kappa at the
+ * end. Its tokens are the decoder's and valid until the next call of any function of the decoder.
+ * Returns 1, or 0 if sequence i is not certain yet or the search is not best-first, or -1 if memory
+ * is short. */
 SB_API int sb_decoder_certain(sb_decoder *decoder, int32_t slot, int32_t i, sb_sequence *sequence);
 
 /* Returns a slot whose result or error is ready, or -1 if there is none. */

@@ -112,8 +112,8 @@ typedef int (*sb_sink_fn)(void *user, const sb_input *input, const sb_result *re
 typedef struct sb_certain {
     uint64_t stream, draw;
     double temperature;
-    int32_t rank;         /* its place among the sequences of the draw, from 0 */
-    sb_sequence sequence; /* without log_weight; the library's, and valid during the call */
+    int32_t rank;         /* its index among the sequences of the draw, from 0 */
+    sb_sequence sequence; /* without log_weight; the library's, and valid only during the call */
 } sb_certain;
 
 /* The caller's functions for sb_draw_all. Two calls of them never overlap, for any number of
@@ -136,10 +136,10 @@ typedef struct sb_pipe {
      * or is at its end, so that a sink that collects its output can write it. Returns 0 to
      * continue, anything else to stop the work. */
     int (*flush)(void *user, sb_error *err);
-    /* Optional. Called for each sequence as soon as best-first search is certain of it: in the
-     * order of the sequences within a draw, but draws that are computed together take turns. The
-     * sink gets the whole result afterwards. Never called by another search. Returns 0 to continue,
-     * anything else to stop the work. */
+    /* Optional. Called for each sequence as soon as best-first search is certain of it. Within a
+     * draw the calls are in the order of the sequences; the calls of draws that are computed
+     * together may alternate. The sink gets the whole result afterwards. Other searches and methods
+     * never call it. Returns 0 to continue, anything else to stop the work. */
     int (*certain)(void *user, const sb_input *input, const sb_certain *found, sb_error *err);
 } sb_pipe;
 

@@ -23,12 +23,12 @@ typedef enum sb_end {
 /* Returns "eos", "max-len", "leaf" or "stop", or "none" for a prefix. */
 SB_API const char *sb_end_name(sb_end end);
 
-/* Why a draw with a rule (until_mass, until_texts) has ended. */
+/* The reason why a draw with a rule (until_mass, until_texts) has ended. */
 typedef enum sb_stopped_by {
     SB_STOPPED_BY_NOTHING = 0, /* the settings have no rule */
     SB_STOPPED_BY_MASS = 1,
     SB_STOPPED_BY_TEXTS = 2,
-    SB_STOPPED_BY_K = 3,        /* it has k sequences, but the rule is not met */
+    SB_STOPPED_BY_K = 3,        /* it has k sequences, and no rule is met */
     SB_STOPPED_BY_EXHAUSTED = 4 /* the model has no other sequences */
 } sb_stopped_by;
 

@@ -18,7 +18,7 @@ static sb_status start(sb_decoder *decoder, struct slot *slot)
 {
     struct best_first *const own = get_own(slot);
     frontier_clear(&own->frontier);
-    best_first_clear_states(own);
+    best_first_clear(own);
     own->found = LOGSPACE_NOTHING;
     own->n_texts = 0;
     const sb_status status = merge_start(decoder, slot);
@@ -28,8 +28,8 @@ static sb_status start(sb_decoder *decoder, struct slot *slot)
 
 /* --- the frontier --- */
 
-/* Returns the number of entries that the frontier can hold. Each of the best ones may still become
- * a sequence, or kappa; an entry after them is dropped. */
+/* Returns the number of entries that the frontier may hold. Each of them may still become a
+ * sequence, or kappa; a worse entry is dropped. */
 static size_t most_entries(const sb_decoder *decoder, const struct slot *slot)
 {
     if (decoder->is_endless)
@@ -54,6 +54,13 @@ static bool drop_worst(sb_decoder *decoder, struct slot *slot)
     return true;
 }
 
+static void drop_all(sb_decoder *decoder, struct slot *slot)
+{
+    while (drop_worst(decoder, slot)) {
+    }
+}
+
+/* Adds an entry to the frontier. Drops the worst one if there are too many. */
 static sb_status push(sb_decoder *decoder, struct slot *slot, const struct entry *entry)
 {
     while (is_full(decoder, slot))
@@ -66,7 +73,8 @@ static sb_status push(sb_decoder *decoder, struct slot *slot, const struct entry
 
 /* --- expanding --- */
 
-/* Takes children of a node, best first: all that the frontier has room for, or `most`. */
+/* Takes children of a node, best first: at most `most`, and only as long as the frontier has room
+ * for them. Appends their tokens to rest->taken, unless `rest` is NULL. */
 static sb_status take_children(sb_decoder *decoder, struct slot *slot, const struct entry *node,
                                struct children *children, struct rest *rest, size_t most)
 {
@@ -96,7 +104,7 @@ static sb_status take_children(sb_decoder *decoder, struct slot *slot, const str
     return SB_OK;
 }
 
-/* Expands a node for a draw of k sequences: drops the children for which there is no room. */
+/* Expands a node for a draw of k sequences, and drops the children for which there is no room. */
 static sb_status expand_node(sb_decoder *decoder, struct slot *slot, const struct entry *node)
 {
     struct row *const row = slot_row(decoder, slot, node);
@@ -108,7 +116,7 @@ static sb_status expand_node(sb_decoder *decoder, struct slot *slot, const struc
     return status;
 }
 
-/* Gives a node of a cursor a rest. */
+/* Writes the number of an empty rest to *number. */
 static sb_status open_rest(struct best_first *own, int32_t *number)
 {
     if (own->n_unused == 0) {
@@ -131,7 +139,7 @@ static void close_rest(struct best_first *own, int32_t number)
     own->unused[own->n_unused++] = number;
 }
 
-/* Expands a node for a cursor, or goes on with its rest. */
+/* Expands a node for a cursor, or takes more children of its rest. */
 static sb_status expand_partly(sb_decoder *decoder, struct slot *slot, struct entry *node)
 {
     struct best_first *const own = get_own(slot);
@@ -147,7 +155,7 @@ static sb_status expand_partly(sb_decoder *decoder, struct slot *slot, struct en
                         before->taken, before->n);
     }
     struct rest *const rest = &own->rests[node->rest];
-    /* Doubling makes the work proportional to the number of children. */
+    /* Doubling keeps the work proportional to the number of children. */
     const size_t most = rest->n > 0 ? rest->n : decoder->first_children;
     const sb_status status = take_children(decoder, slot, node, &children, rest, most);
     if (status != SB_OK)
@@ -184,7 +192,7 @@ static sb_status expand(sb_decoder *decoder, struct slot *slot)
 
 /* --- the next rows --- */
 
-/* Counts a new sequence for the rules. Returns the rule that ends the draw, if there is one now. */
+/* Counts a new sequence for the rules. Sets *reason if a rule ends the draw now. */
 static sb_status apply_rules(sb_decoder *decoder, struct slot *slot, sb_stopped_by *reason)
 {
     struct best_first *const own = get_own(slot);
@@ -234,8 +242,8 @@ static sb_status take_leaves(sb_decoder *decoder, struct slot *slot, sb_stopped_
     return SB_OK;
 }
 
-/* Chooses the best nodes as the next to be evaluated. The entry after the first k - n, of which
- * only the value is needed for kappa, is not one of them. */
+/* Chooses the best nodes as the next to be evaluated. If the frontier is full, its worst entry is
+ * not one of them: only its G is needed, for kappa. */
 static sb_status choose_nodes(sb_decoder *decoder, struct slot *slot)
 {
     struct frontier *const frontier = &get_own(slot)->frontier;
@@ -285,8 +293,7 @@ static sb_status finish(sb_decoder *decoder, struct slot *slot)
     if (!config_has_rule(&decoder->config) &&
         (result->exhausted || config_has_kappa(&decoder->config)))
         result->kappa = frontier_best(&own->frontier);
-    while (drop_worst(decoder, slot)) {
-    }
+    drop_all(decoder, slot);
     return SB_OK;
 }
 
@@ -334,19 +341,12 @@ size_t best_first_bytes(const struct slot *slot)
 static void close_own(void *memory)
 {
     struct best_first *const own = memory;
+    best_first_clear(own);
     frontier_close(&own->frontier);
-    for (size_t i = 0; i < own->n_rests; i++)
-        alloc_free(own->rests[i].taken);
     alloc_free(own->rests);
     alloc_free(own->unused);
     alloc_free(own->state_of);
     alloc_free(own->kept);
-}
-
-static void drop_states(sb_decoder *decoder, struct slot *slot)
-{
-    while (drop_worst(decoder, slot)) {
-    }
 }
 
 static int64_t rows_together(const sb_config *config)
@@ -364,6 +364,6 @@ const struct method method_best_first = {
     .start = start,
     .expand = expand,
     .complete = complete,
-    .drop_states = drop_states,
+    .drop_states = drop_all,
     .finish = finish,
 };

@@ -4,10 +4,10 @@
  * The frontier holds finished leaves and unexpanded nodes. The G of a node is the largest G of its
  * leaves, and no two entries have a leaf in common. So a leaf with the largest G of all is the next
  * sequence, and a node with the largest G has a leaf in the sample and must be evaluated. Once k
- * sequences are out, the largest G left is kappa.
+ * sequences are certain, the largest G left is kappa.
  *
- * A draw of k sequences needs only the k best entries, one more for kappa, and drops all others. A
- * cursor has no k, so it drops nothing. When it expands a node, it takes only some children; the
+ * A draw of k sequences needs only the k best entries, and one more for kappa; it drops all others.
+ * A cursor has no k, so it drops nothing. When it expands a node, it takes only some children; the
  * others are one entry, a rest, whose G is that of the next child. To go on with a rest, the cursor
  * evaluates the node again and removes the children taken before. It keeps a limited number of
  * states; a state that it needs again is computed from the prefix. */
@@ -19,7 +19,7 @@
 
 /* The children of a node that a cursor has not taken yet. */
 struct rest {
-    int32_t *taken; /* (n) tokens of the others, in the order in which they were taken */
+    int32_t *taken; /* (n) tokens of the children taken, in this order */
     size_t n, capacity;
     double phi; /* log-probability of all children left */
 };

@@ -7,7 +7,7 @@ static struct best_first *get_own(const struct slot *slot)
     return slot->own;
 }
 
-/* Returns the path of the parent. An unexpanded node has that of its parent already. */
+/* Returns the path of the parent. That of an unexpanded node is still the path of its parent. */
 static int32_t parent_path(const struct slot *slot, const struct entry *node)
 {
     return node->rest < 0 || node->path < 0 ? node->path : slot->path[node->path].previous;
@@ -18,7 +18,7 @@ static bool is_root(const struct entry *node)
     return node->token < 0;
 }
 
-void best_first_clear_states(struct best_first *own)
+void best_first_clear(struct best_first *own)
 {
     for (size_t i = 0; i < own->n_rests; i++)
         alloc_free(own->rests[i].taken);
@@ -27,7 +27,7 @@ void best_first_clear_states(struct best_first *own)
 }
 
 /* Makes room for the nodes of all paths. */
-static sb_status number_nodes(struct slot *slot)
+static sb_status reserve_nodes(struct slot *slot)
 {
     struct best_first *const own = get_own(slot);
     const size_t n = slot->n_path + 1;
@@ -38,7 +38,7 @@ static sb_status number_nodes(struct slot *slot)
     return SB_OK;
 }
 
-/* Returns where the number of the state of a node is, by the path of the node. */
+/* Returns a pointer to the number of the state of the node with this path. */
 static int32_t *state_at(const struct slot *slot, int32_t path)
 {
     return &get_own(slot)->state_of[path + 1];
@@ -71,7 +71,7 @@ sb_status best_first_want(sb_decoder *decoder, struct slot *slot, const struct e
 
 /* --- states that a cursor keeps --- */
 
-/* Keeps the state of a node; gives back the oldest one if there are too many. */
+/* Keeps the state of a node. Gives back the oldest one if there are too many. */
 static sb_status keep(sb_decoder *decoder, struct slot *slot, int32_t path, int32_t state)
 {
     struct best_first *const own = get_own(slot);
@@ -99,7 +99,7 @@ static sb_status keep(sb_decoder *decoder, struct slot *slot, int32_t path, int3
 
 sb_status best_first_keep_state(sb_decoder *decoder, struct slot *slot, size_t i)
 {
-    if (number_nodes(slot) != SB_OK)
+    if (reserve_nodes(slot) != SB_OK)
         return SB_ERR_MEMORY;
     const int32_t path = slot->next.entries[i].path;
     if (decoder->is_endless)

@@ -9,25 +9,25 @@
 
 #include "decode/best_first.h"
 
-/* Forgets all nodes, for a new job. */
-void best_first_clear_states(struct best_first *own);
+/* Forgets all nodes and rests, for a new job. */
+void best_first_clear(struct best_first *own);
 
 /* Adds or removes an entry of the frontier as a holder of its parent's state. */
 void best_first_hold_parent(sb_decoder *decoder, struct slot *slot, const struct entry *entry);
 void best_first_drop_parent(sb_decoder *decoder, struct slot *slot, const struct entry *entry);
 
-/* Returns whether the state that a node continues is there. */
+/* Returns whether the state that a node continues is kept. */
 bool best_first_has_parent(const struct slot *slot, const struct entry *node);
 /* Asks for the row of a node that was taken from the frontier. */
 sb_status best_first_want(sb_decoder *decoder, struct slot *slot, const struct entry *node);
-/* Asks for a row that brings back a state of the prefix of a node. */
+/* Asks for a row that computes a state of the prefix of a node again. */
 sb_status best_first_climb(sb_decoder *decoder, struct slot *slot, const struct entry *node);
 /* Keeps the state that the row of best_first_climb has computed. */
 sb_status best_first_climbed(sb_decoder *decoder, struct slot *slot);
 
-/* Keeps the state of row i, whose node has its path. */
+/* Keeps the state of row i. Its node must have its own path (slot_add_step). */
 sb_status best_first_keep_state(sb_decoder *decoder, struct slot *slot, size_t i);
-/* Gives back what the rows of this round hold, when they have been expanded. */
+/* Removes the rows that have been expanded as holders of their states. */
 void best_first_drop_expanded(sb_decoder *decoder, struct slot *slot);
 
 #endif

@@ -12,9 +12,12 @@
 #include "decode/result.h"
 #include "decode/stepper.h"
 
-/* Memory for the states that are kept, so that few prefixes are computed again. */
+/* A cursor keeps states in this many bytes, so that it computes few prefixes again, but at least
+ * this number of states if they are large. */
 enum { STATE_BYTES = 1 << 26, LEAST_STATES = 256 };
 
+/* Number of children that a cursor takes first from a node. With fewer it would evaluate nodes
+ * again more often; with more it would keep more entries that are never needed. */
 enum { FIRST_CHILDREN = 32 };
 
 struct sb_cursor {
@@ -40,13 +43,13 @@ static sb_status fit(sb_config *config, const sb_model *model, sb_error *err)
                            "search is level; a cursor needs best-first search");
     if (config_has_rule(config))
         return status_fail(err, SB_ERR_ARGUMENT,
-                           "a cursor has no rule that ends it (until_mass, until_texts); end the "
+                           "until_mass or until_texts is set, but no rule ends a cursor; end the "
                            "loop that calls sb_cursor_next instead");
     config->search = SB_SEARCH_BEST_FIRST;
     return fit_to_model(config, model, err);
 }
 
-/* Returns how many states are kept. */
+/* Returns the maximum number of states that are kept. */
 static size_t count_states(const sb_session *session)
 {
     const size_t per_state = sb_session_state_size(session) + 4 * sizeof(int32_t);
@@ -120,7 +123,7 @@ sb_decoder *cursor_get_decoder(sb_cursor *cursor)
     return cursor->stepper.decoder;
 }
 
-/* Remembers an error, after which the cursor cannot go on. */
+/* Remembers the status of an error, after which the cursor cannot continue. Returns -1. */
 static int fail(sb_cursor *cursor, sb_status status, sb_error *err)
 {
     cursor->error.status = status;

@@ -179,7 +179,8 @@ static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config
                            sb_method_name(config->method), spec->max_rows);
     const int64_t rows = method_needed_rows(config);
     if (spec->max_rows > 0 && rows > spec->max_rows && config->search == SB_SEARCH_BEST_FIRST)
-        return status_fail(err, SB_ERR_LIMIT, "parallel is %lld; the model allows %d rows at once",
+        return status_fail(err, SB_ERR_LIMIT,
+                           "parallel is %lld; the model allows at most %d rows at once",
                            (long long)rows, spec->max_rows);
     if (spec->max_rows > 0 && rows > spec->max_rows)
         return status_fail(err, SB_ERR_LIMIT, "k = %d needs %lld rows at once; the model allows %d",
@@ -200,9 +201,9 @@ sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,
     sb_status status = sb_config_check(config, err);
     sb_config chosen = *config;
     if (status == SB_OK)
-        status =
-            fit_search(&chosen, spec->row_type,
-                       spec->keeps_states ? NULL : "the host keeps no states (keeps_states)", err);
+        status = fit_search(
+            &chosen, spec->row_type,
+            spec->keeps_states ? NULL : "the host keeps no states: keeps_states is false", err);
     if (status == SB_OK)
         status = check_spec(spec, &chosen, err);
     if (status != SB_OK)

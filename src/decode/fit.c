@@ -17,8 +17,8 @@ static const char *what_needs_best_first(const sb_config *config)
     return config->until_texts > 0 ? "until-texts needs best-first search" : NULL;
 }
 
-/* Best-first search is automatic wherever it is possible, because it is the faster one by
- * `scripts/bench order`. Rows of floats come from networks, which compute a few rows together
+/* The automatic search is best-first if that is possible, because it is faster (`scripts/bench
+ * order`). Rows of floats come from networks, which compute a few rows together
  * faster than one by one: with 4, hardly more rows are evaluated than needed. Rows of doubles come
  * from models that only look them up. */
 enum { PARALLEL_FLOAT = 4, PARALLEL_DOUBLE = 1 };

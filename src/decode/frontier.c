@@ -19,7 +19,7 @@ sb_status frontier_push(struct frontier *frontier, const struct entry *entry)
 {
     struct beam *const pool = &frontier->pool;
     if (frontier->n_unused == 0) {
-        /* The list has room for all places, so that taking an entry cannot fail. */
+        /* The list has room for all indices, so that taking an entry cannot fail. */
         if (pool->n == INT32_MAX ||
             alloc_reserve(&frontier->unused, &frontier->n_room, pool->n + 1, sizeof(int32_t)) !=
                 SB_OK ||
@@ -27,11 +27,11 @@ sb_status frontier_push(struct frontier *frontier, const struct entry *entry)
             return SB_ERR_MEMORY;
         frontier->unused[frontier->n_unused++] = (int32_t)(pool->n - 1);
     }
-    const int32_t place = frontier->unused[frontier->n_unused - 1];
+    const int32_t index = frontier->unused[frontier->n_unused - 1];
     struct queue *const queue = entry->end == SB_END_NONE ? &frontier->nodes : &frontier->leaves;
-    if (queue_push(queue, (struct queue_item){entry->score, place}) != SB_OK)
+    if (queue_push(queue, (struct queue_item){entry->score, index}) != SB_OK)
         return SB_ERR_MEMORY;
-    pool->entries[place] = *entry;
+    pool->entries[index] = *entry;
     frontier->n_unused--;
     return SB_OK;
 }
@@ -61,6 +61,7 @@ double frontier_worst(const struct frontier *frontier)
     return queue != NULL ? queue_worst(queue).score : -INFINITY;
 }
 
+/* Copies the entry of an item that was popped, and marks its index as free. */
 static void take(struct frontier *frontier, struct queue_item item, struct entry *entry)
 {
     *entry = frontier->pool.entries[item.entry];

@@ -8,9 +8,9 @@
 
 struct frontier {
     struct beam pool;           /* the entries, in any order */
-    int32_t *unused;            /* (n_unused) places of the pool that are free */
-    size_t n_unused, n_room;    /* n_room: of unused */
-    struct queue leaves, nodes; /* of places in the pool */
+    int32_t *unused;            /* (n_unused) indices of the pool that are free */
+    size_t n_unused, n_room;    /* n_room: the capacity of `unused` */
+    struct queue leaves, nodes; /* an item is an index of the pool */
 };
 
 /* Frees the memory. A frontier that is all zeros is empty. */

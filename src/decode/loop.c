@@ -83,6 +83,7 @@ static bool grows(const struct slot *slot)
     return slot->n_wanted > 0;
 }
 
+/* Ends the job of a slot that wants no more rows, unless its method starts again. */
 static sb_status finish(sb_decoder *decoder, struct slot *slot, sb_error *err)
 {
     sb_status status = decoder->is_endless ? SB_OK : decoder->method->finish(decoder, slot);

@@ -51,8 +51,7 @@ extern const struct method method_best_first;
 
 /* Returns a method, or NULL if the value is not a method. */
 const struct method *method_get(sb_method method);
-/* Returns the method of valid settings, by their search: level search, unless the settings ask for
- * best-first search. */
+/* Returns the method of valid settings: method_best_first if the search is best-first. */
 const struct method *method_of(const sb_config *config);
 /* Returns the number of rows that a draw needs at once. The method must be valid. */
 int64_t method_needed_rows(const sb_config *config);

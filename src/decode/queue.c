@@ -21,7 +21,7 @@ static size_t pair_above(size_t i)
     return (i / 2 - 1) / 2 * 2;
 }
 
-/* Puts an item at index i, or at the best index above it where it belongs. */
+/* Puts an item at index i, or higher in the tree if it is better than the best items there. */
 static void raise_best(struct queue *queue, size_t i, struct queue_item item)
 {
     struct queue_item *const items = queue->items;
@@ -32,7 +32,7 @@ static void raise_best(struct queue *queue, size_t i, struct queue_item item)
     items[i] = item;
 }
 
-/* Does the same with the worst items. */
+/* Puts an item at index i, or higher in the tree if it is worse than the worst items there. */
 static void raise_worst(struct queue *queue, size_t i, struct queue_item item)
 {
     struct queue_item *const items = queue->items;

@@ -13,7 +13,7 @@
 
 struct queue_item {
     double score;
-    int32_t entry; /* what the score belongs to; of equal scores, the lower number is better */
+    int32_t entry; /* the entry that has the score; of equal scores, the lower number is better */
 };
 
 struct queue {
@@ -23,6 +23,7 @@ struct queue {
 
 /* Frees the items. A queue that is all zeros is empty. */
 void queue_close(struct queue *queue);
+/* Adds an item. */
 sb_status queue_push(struct queue *queue, struct queue_item item);
 
 /* These functions need a queue that is not empty. */

@@ -38,13 +38,8 @@ void states_hold(struct states *states, int32_t state)
 
 void states_drop(struct states *states, int32_t state)
 {
-    if (--states->n_holders[state] == 0)
-        states_free(states, state);
-}
-
-void states_free(struct states *states, int32_t state)
-{
-    states->n_holders[state] = 0;
+    if (--states->n_holders[state] > 0)
+        return;
     states->unused[states->n_unused++] = state;
     if (!states->is_released[state])
         states->released[states->n_released++] = state;

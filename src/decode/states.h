@@ -16,7 +16,7 @@ struct states {
     int32_t *n_holders; /* (n) by number */
     int32_t *unused;    /* (n_unused) numbers that are free */
     int32_t *released;  /* (n_released) numbers that became free since states_forget_released; each
-                         * occurs once, also if it is in use again */
+                         * occurs once, even if it is in use again */
     bool *is_released;  /* (n) by number: it is in that list */
     size_t n, n_unused, n_released;
     size_t holder_capacity, unused_capacity, released_capacity, mark_capacity;
@@ -29,10 +29,8 @@ void states_close(struct states *states);
 int32_t states_take(struct states *states);
 /* Adds a holder. */
 void states_hold(struct states *states, int32_t state);
-/* Removes a holder. */
+/* Removes a holder. The number becomes free with its last holder. */
 void states_drop(struct states *states, int32_t state);
-/* Removes all holders, none of which will use the number again. */
-void states_free(struct states *states, int32_t state);
 /* Empties the list of released numbers. */
 void states_forget_released(struct states *states);
 /* Returns the number for a row that continues state `from` and holds it: `from` itself if it has no

@@ -68,7 +68,8 @@ static size_t count_rows(const sb_model_info *info)
     return in_tests > 0 ? in_tests : n > 0 ? n : 1;
 }
 
-/* Counts the text of a new sequence of a slot (is_new_text of sb_decoder_spec). */
+/* Remembers the text of a sequence of a slot. Returns whether it is new, as sb_decoder_spec says.
+ */
 static int is_new_text(void *user, int32_t slot, int32_t rank, const sb_sequence *sequence)
 {
     struct stepper *const stepper = user;

@@ -22,14 +22,15 @@ struct stepper {
     struct cached_steps cached; /* used if has_cache */
 };
 
-/* Opens the decoder, which refuses bad settings. The stepper is zeroed; model and config stay the
- * caller's. max_rows is that of the decoder's spec. Close the stepper also after a failure. */
+/* Opens the decoder, which refuses bad settings. The stepper must be all zeros; model and config
+ * stay the caller's. max_rows is that of the decoder's spec. Close the stepper also after a
+ * failure. */
 sb_status stepper_open(struct stepper *stepper, const sb_model *model, const sb_config *config,
                        int32_t n_slots, int32_t max_rows, sb_error *err);
 /* Opens the session. cache may be NULL. */
 sb_status stepper_open_session(struct stepper *stepper, const sb_session_spec *spec,
                                struct row_cache *cache, sb_error *err);
-/* Frees all of it. A stepper that is all zeros is fine. */
+/* Frees all that the stepper holds. Accepts a stepper that is all zeros. */
 void stepper_close(struct stepper *stepper);
 
 /* Sets the input of a slot. */

@@ -25,8 +25,8 @@ struct children {
 void children_open(struct children *children, const struct noise_key *key, struct row *row,
                    struct noise_node node, double phi, double g);
 
-/* Goes on after the n children `taken` have been taken, in this order, from the same row. `value`
- * is that of the best child left. */
+/* Opens the children of a node again, after the n children `taken` have been taken in this order.
+ * `value` is that of the best child left. */
 void children_resume(struct children *children, const struct noise_key *key, struct row *row,
                      struct noise_node node, double phi, double value, const int32_t *taken,
                      size_t n);
