@@ -236,7 +236,7 @@ static sb_status step(void *session, int32_t n_rows, const int32_t *from, const 
 static sb_model *open_flat(uint64_t n)
 {
     if (n > INT32_MAX)
-        give_up("a row of so many leaves is too long");
+        give_up("the number of leaves is too large");
     struct flat *const flat = malloc(sizeof *flat + (size_t)n * sizeof *flat->row);
     if (flat == NULL)
         give_up("out of memory");

@@ -34,10 +34,12 @@ static const option draw_options[] = {
                     "how lines of standard input are read: each is an input, or an object "
                     "{\"input\":\"..\",\"stream\":7} that holds one (default: text)"},
     [DRAW_DRAWS] = {"draws", 0, LIBRARY_SETTING, NULL},
-    [DRAW_UNTIL] = {"until", 0, "mass=X|texts=N",
-                    "end a draw, before it has k sequences, when they have a total probability of "
-                    "X (above 0 and at most 1) or N different texts; such a draw has no weights; "
-                    "may be repeated with the other rule (sbs)"},
+    [DRAW_UNTIL] =
+        {"until", 0, "mass=X|texts=N",
+         "end a draw, before it has k sequences, as soon as those found have a total "
+         "probability of X (above 0 and at most 1) or N different texts; such a draw has "
+         "no weights; "
+         "may be repeated with the other rule (sbs)"},
     [DRAW_EACH] = {"each", 0, NULL,
                    "with -f jsonl: also write each sequence as soon as it is certain, as a line "
                    "with \"partial\":true (sbs)"},
@@ -212,11 +214,11 @@ int cmd_draw(int argc, char **argv)
     parsed.config.n_stop = request.n_stops;
     code = open_stats(&request, &parsed.plan);
     if (code == EXIT_FINE)
-        code = draw_run(&(draw_order){.inputs = &request.inputs,
-                                      .parsed = &parsed,
-                                      .model = model,
-                                      .each = request.each,
-                                      .stats_file = request.stats_file});
+        code = draw_run(&(draw_task){.inputs = &request.inputs,
+                                     .parsed = &parsed,
+                                     .model = model,
+                                     .each = request.each,
+                                     .stats_file = request.stats_file});
 
 done:
     if (request.stats_file != NULL)

@@ -13,7 +13,7 @@
 #include "common/input_file.h"
 #include "common/terminal.h"
 
-/* By format. */
+/* The writer of each format. */
 static const draw_write_fn writers[] = {draw_write_text, draw_write_jsonl, draw_write_tsv};
 
 /* The source of the inputs, and the writer of the results. */
@@ -88,7 +88,7 @@ static int take_result(void *user, const sb_input *input, const sb_result *resul
     return 0;
 }
 
-/* Counts a sequence that is certain. With --each writes it, too, at once. */
+/* Counts a sequence that is certain. With --each it also writes the sequence, at once. */
 static int take_certain(void *user, const sb_input *input, const sb_certain *found, sb_error *err)
 {
     draw_work *const work = user;
@@ -141,13 +141,13 @@ static void choose_together(sb_plan *plan, const draw_inputs *inputs, const opti
         plan->batch = 1;
 }
 
-int draw_run(const draw_order *order)
+int draw_run(const draw_task *task)
 {
-    draw_inputs *const inputs = order->inputs;
-    const options *const parsed = order->parsed;
-    const sb_model *const model = order->model;
+    draw_inputs *const inputs = task->inputs;
+    const options *const parsed = task->parsed;
+    const sb_model *const model = task->model;
     sb_plan plan = parsed->plan;
-    draw_work work = {.inputs = inputs, .each = order->each};
+    draw_work work = {.inputs = inputs, .each = task->each};
     int code = draw_inputs_open(inputs, parsed, model);
     if (code != EXIT_FINE)
         return code;
@@ -191,8 +191,8 @@ int draw_run(const draw_order *order)
         code = EXIT_FAILED;
     else
         hint_at_stdin(inputs);
-    if (code == EXIT_FINE && order->stats_file != NULL)
-        code = cache_report_write(&plan, order->stats_file);
+    if (code == EXIT_FINE && task->stats_file != NULL)
+        code = cache_report_write(&plan, task->stats_file);
     sb_record_writer_close(work.writer.records);
     output_free(&work.writer.out);
     draw_inputs_close(inputs);

@@ -9,17 +9,17 @@
 #include "common/options.h"
 #include "sbeam/model.h"
 
-/* What to draw. All pointers are the caller's. */
-typedef struct draw_order {
+/* One run of the command. All pointers are the caller's. */
+typedef struct draw_task {
     draw_inputs *inputs; /* with the values of --file and --input */
     const options *parsed;
     const sb_model *model;
     bool each;        /* also write each sequence as soon as it is certain; the format is jsonl */
     FILE *stats_file; /* of --cache-stats, open for writing, or NULL */
-} draw_order;
+} draw_task;
 
 /* Draws from all inputs and writes the results. Returns the exit code, after a message if it is not
  * EXIT_FINE. */
-int draw_run(const draw_order *order);
+int draw_run(const draw_task *task);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "common/line_reader.h"
 
-/* Reads the next line as line_reader_next does, but skips the partial lines of sbeam draw --each,
- * whose sequences the record of their draw holds, too. */
+/* Reads the next line as line_reader_next does, but skips the partial lines of sbeam draw --each.
+ * The record of their draw holds the same sequences. */
 int record_lines_next(line_reader *reader, sb_error *err);
 
 #endif

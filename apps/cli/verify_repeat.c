@@ -39,9 +39,9 @@ static sb_status limit_work(const sb_record *record, sb_config *config, sb_error
     return SB_OK;
 }
 
-/* Makes sure of the same for a draw with a rule, whose model_rows depends on k. Its first sequences
- * do not, so a draw of about twice as many shows first whether the draw of k can end there. Twice,
- * because rounding may have changed some of them. */
+/* Limits the work for a draw with a rule. Its k cannot be lowered, because model_rows depends on k.
+ * But its first sequences do not, so a draw of about twice as many as the record has shows whether
+ * the draw of k ends there. Twice, because rounding may have changed some of them. */
 static sb_status check_end(const sb_model *model, const sb_plan *plan, const sb_record *record,
                            const sb_config *config, sb_result *result, sb_error *err)
 {
@@ -112,10 +112,9 @@ static sb_status repeat_with(const sb_model *model, const sb_plan *plan, const s
     return status;
 }
 
-/* Does the same. The automatic choice of the search decides model_rows and the last bits of
- * log_p_draw, but the record does not tell it, and other builds and versions may choose another
- * search than this one: the first version always searched by levels. So if the draw differs, the
- * other choice is tried. */
+/* Makes the draw by the automatic search and compares. If the draw differs, tries level search: the
+ * search decides model_rows and the last bits of log_p_draw, but the record does not name it, and
+ * another build or version may choose level search. */
 static sb_status repeat_by_any_search(const sb_model *model, const sb_plan *plan,
                                       const sb_record *record, const sb_config *config,
                                       verify_outcome *outcome, sb_result *result, sb_error *err)

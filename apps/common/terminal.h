@@ -27,9 +27,9 @@ void terminal_plain(const terminal *term, output *out);
  * with Unicode, then spaces up to `width`. A share above zero fills at least the smallest part. */
 void terminal_bar(const terminal *term, output *out, double share, size_t width);
 
-/* Shows progress on stderr, if stderr is a terminal. After a second it is the share of draws that
- * have ended, unless standard output is a terminal, too: there the results show it. If no draw has
- * ended for two seconds, it is the number of sequences found so far. */
+/* Shows progress on stderr, if stderr is a terminal. After a second it shows the share of draws
+ * that have ended, unless standard output is a terminal, too: there the results show the progress.
+ * If no draw has ended for two seconds, it shows the number of sequences found so far. */
 typedef struct progress {
     bool is_on, is_shown;
     bool shares_screen;        /* standard output is a terminal */
