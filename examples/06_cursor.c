@@ -1,7 +1,6 @@
 /* Draws sequences one by one, and decides after each whether to go on: until the holidays of
  * models/weather.json that were drawn have a quarter of the probability of all. A cursor needs no
- * k; its first sequences are those of a draw of any k, and what it has found is never computed
- * again.
+ * k; its first k sequences are those of a draw of k, for any k.
  *
  * The number of sequences depends on the sample here, so they have no weights, and no mean should
  * be estimated from them (sb_cursor_get_result says what to do instead). */

@@ -76,7 +76,7 @@ static bool is_same(const sb_sequence *a, const sb_sequence *b)
 /* With a product whose rows do not see each other, to the bit; else up to its rounding. */
 static void compare(const sb_result *a, const sb_result *b, bool same_search)
 {
-    /* Searches sum the mass that they leave out in another order. */
+    /* The two searches add up the mass that they leave out in different orders. */
     assert_true(fabs(a->log_p_draw - b->log_p_draw) <= 1e-6 * (1 + fabs(a->log_p_draw)));
     if (gemm_best_way() == GEMM_PACKED) {
         if (same_search)

@@ -3,7 +3,7 @@
     draw                        draws from a model file, like the command `sbeam draw`
     sample_without_replacement  draws from a Python function that computes logits
     Decoder                     the same step by step: your loop, your model
-    Cursor                      a draw that gives one sequence after the other and can go on
+    Cursor                      a draw without k: one sequence after the other, until you stop
     gumbel_topk                 weighted sampling without replacement from a list
     estimate                    the expectation of a function, from a draw
     sentence_bleu, corpus_bleu, ngram_diversity    scores of texts

@@ -100,7 +100,7 @@ def run_interruptibly(work: Callable[[], None], interrupt: Interrupt) -> None:
         return
     problems: List[BaseException] = []
     done = threading.Event()
-    owner: Dict[str, str] = {}  # who decides about the work: the first that writes its name
+    owner: Dict[str, str] = {}  # the first thread that writes its name decides about the work
 
     def run() -> None:
         try:

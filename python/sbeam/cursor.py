@@ -1,4 +1,4 @@
-"""A draw without a fixed number of sequences: it gives one after the other and can always go on."""
+"""A draw without a fixed number of sequences: it gives one after the other until you stop."""
 from __future__ import annotations
 
 import collections
@@ -33,7 +33,7 @@ _REFUSED = {
 
 
 class CursorUse(NamedTuple):
-    """What a cursor has used so far."""
+    """The work and the memory of a cursor so far."""
 
     sequences: int  #: number of sequences that it has found
     model_rows: int  #: number of rows that the model computed
@@ -42,7 +42,7 @@ class CursorUse(NamedTuple):
 
 
 class Cursor:
-    """Draws one sequence after the other, without replacement, and can always go on.
+    """Draws one sequence after the other, without replacement, for as long as you want more.
 
         with sbeam.Cursor("models/weather.json", seed=1) as cursor:
             for sequence in cursor:
@@ -65,13 +65,13 @@ class Cursor:
     ban          tokens of probability zero, by text or by id
     settings     max_len, min_len, top_k, top_p, min_p, parallel: see sbeam.options()
 
-    A sequence has no weight while the cursor goes on: its log_weight is NaN. Use `draw()`, and read
-    there when weights hold. The search is best-first. A model that keeps a limited number of
-    states, such as a GGUF model, has no cursor.
+    The log_weight of a sequence is NaN, because weights need the number of sequences. `draw()`
+    returns the sequences with weights, and says when these hold. The search is best-first. A model
+    that keeps a limited number of states, such as a GGUF model, is refused.
 
     Ctrl-C ends the search for the next sequence before its next step and raises KeyboardInterrupt.
-    The cursor can go on afterwards, and gives the same sequences as without the interrupt. After
-    any other error, later calls raise the same error again.
+    Afterwards the cursor continues with the same sequences as without the interrupt. If the search
+    itself has failed, later calls raise the same error again.
 
     The cursor keeps what it may need later, so its memory grows (`use`). Close it, or use it in a
     with block. Threads may share a cursor: each next() gives another sequence."""
@@ -82,7 +82,7 @@ class Cursor:
                  ban: Union[None, Text, Iterable[Union[Text, int]]] = None,
                  pretokenized: bool = False, bpe_marker: Optional[str] = None,
                  special: bool = False, **settings: Any) -> None:
-        # Around each call of the library. The search runs in a helper thread, in which Python
+        # Held during each call of the library. The search runs in a helper thread, in which Python
         # raises no exceptions of signal handlers.
         self._lock = threading.RLock()
         self._handle: Optional[int] = None
@@ -211,7 +211,7 @@ class Cursor:
     @property
     def threshold(self) -> float:
         """The g of the next sequence, which is kappa of all sequences so far; -inf if there is no
-        other sequence. It costs nothing."""
+        other sequence. The search is not continued for it."""
         with self._lock:
             return lib.sb_cursor_threshold(self._get_handle())
 
@@ -248,7 +248,7 @@ class Cursor:
 
     @property
     def use(self) -> CursorUse:
-        """What the cursor has used so far: sequences, rows of the model, entries, bytes."""
+        """The work and the memory of the cursor so far: sequences, rows, entries, bytes."""
         with self._lock:
             use = lib.sb_cursor_get_use(self._get_handle())
             return CursorUse(use.sequences, use.model_rows, use.entries, use.bytes)

@@ -88,7 +88,7 @@ class Decoder:
     is_leaf      (row, token) -> bool: whether this child of a row just given is a leaf
     is_stop      (tokens) -> bool: whether a sequence ends here because of its text
     decode       (tokens) -> str: the text of a sequence, for the results and for until_texts
-    keeps_states whether you keep the states of the model by number, as states() tells
+    keeps_states whether you keep the states of the model by number (see States below)
     ban          token ids of probability zero
     settings     max_len, min_len, top_k, ...: see sbeam.options()
 
@@ -102,7 +102,7 @@ class Decoder:
     temperature and bans (python/README.md shows how).
 
     States. With keeps_states=True the search is best-first: it evaluates fewer rows, and a row may
-    continue one of any earlier step. Then parent is -1 in every row, and states() tells what each
+    continue a row of any earlier step. Then parent is -1 in every row, and states() tells what each
     row continues:
 
         kept = {}                                   # your states by number

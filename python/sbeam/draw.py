@@ -102,7 +102,7 @@ def _describe(option: Option) -> str:
     if option.choices:
         facts.append(", ".join(repr(choice) for choice in option.choices))
     facts.append("default: %r%s" % (option.default,
-                                    ", chosen from the settings" if option.none_means == "auto"
+                                    ", chosen for the model" if option.none_means == "auto"
                                     else ""))
     return textwrap.fill("%-14s %s (%s)" % (option.keyword, option.help, "; ".join(facts)), 100,
                          initial_indent=4 * " ", subsequent_indent=19 * " ")

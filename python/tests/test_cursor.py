@@ -298,7 +298,7 @@ class Interrupts(unittest.TestCase):
             raise Mine
 
         def attempt(seconds):
-            """Interrupts one call of next() after so much time, unless it is done by then. Returns
+            """Interrupts one call of next() after this time, unless it is done by then. Returns
             whether the exception came inside the search, or None if there was none."""
             try:
                 try:

@@ -264,7 +264,7 @@ def test_usage(t):
             ("parallel with sample", "--method sample --parallel 3", "method sample does not take --parallel"),
             ("a mass of 2", "--until mass=2", "until-mass is '2'; expected a number above 0 and at most 1"),
             ("a mass of 0", "--until mass=0", "until-mass is '0'"),
-            ("a mass that is no number", "--until mass=x", "until-mass is 'x'"),
+            ("a mass that is not a number", "--until mass=x", "until-mass is 'x'"),
             ("no texts", "--until texts=0", "until-texts is '0'; expected a whole number of at least 1"),
             ("half a text", "--until texts=0.5", "until-texts is '0.5'"),
             ("until without a number", "--until mass", "--until is 'mass'; expected mass=X or texts=N"),
