@@ -236,7 +236,7 @@ static void test_partial(void **state)
     close_written(&w);
 }
 
-/* A line is partial if the object itself says so, at any place. */
+/* A line is partial if the object itself has the key, first or later. */
 static void test_is_partial(void **state)
 {
     (void)state;

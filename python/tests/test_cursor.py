@@ -335,7 +335,6 @@ class Interrupts(unittest.TestCase):
         self.assertLessEqual(len(set(range(MOST_K)) - set(places)), outcomes.count(False))
         self.assertGreaterEqual(outcomes.count(True), 20)
 
-
     def test_just_found(self):
         """An interrupt that comes when a sequence has just been found does not lose it."""
         def finish_and_raise(work, _interrupt):

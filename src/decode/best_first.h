@@ -8,7 +8,7 @@
  *
  * A draw of k sequences needs only the k best entries, and one more for kappa; it drops all others.
  * A cursor has no k, so it drops nothing. When it expands a node, it takes only some children; the
- * others are one entry, a rest, whose G is that of the next child. To go on with a rest, the cursor
+ * others are one entry, a rest, whose G is that of the next child. To take more of them, the cursor
  * evaluates the node again and removes the children taken before. It keeps a limited number of
  * states; a state that it needs again is computed from the prefix. */
 #ifndef DECODE_BEST_FIRST_H

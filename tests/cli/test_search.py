@@ -1,5 +1,5 @@
 """Tests --search, --parallel, --each and --until: both searches give the same draw, certain sequences are written while
-the draw goes on, and rules end a draw where a plain draw shows that they must."""
+the draw goes on, and a rule ends a draw at the first sequence of the plain draw that meets it."""
 import json
 import math
 import os
