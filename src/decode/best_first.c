@@ -9,14 +9,9 @@
 #include "decode/method.h"
 #include "decode/result.h"
 
-static struct best_first *get_own(const struct slot *slot)
-{
-    return slot->own;
-}
-
 static sb_status start(sb_decoder *decoder, struct slot *slot)
 {
-    struct best_first *const own = get_own(slot);
+    struct best_first *const own = best_first_of(slot);
     frontier_clear(&own->frontier);
     best_first_clear(own);
     own->found = LOGSPACE_NOTHING;
@@ -39,14 +34,14 @@ static size_t most_entries(const sb_decoder *decoder, const struct slot *slot)
 
 static bool is_full(const sb_decoder *decoder, const struct slot *slot)
 {
-    return frontier_size(&get_own(slot)->frontier) >= most_entries(decoder, slot);
+    return frontier_size(&best_first_of(slot)->frontier) >= most_entries(decoder, slot);
 }
 
 /* Drops the worst entry of the frontier. Returns false if there is none. */
 static bool drop_worst(sb_decoder *decoder, struct slot *slot)
 {
     struct entry worst;
-    if (!frontier_take_worst(&get_own(slot)->frontier, &worst))
+    if (!frontier_take_worst(&best_first_of(slot)->frontier, &worst))
         return false;
     logspace_total_add(&slot->pruned, worst.phi);
     if (worst.end == SB_END_NONE)
@@ -65,7 +60,7 @@ static sb_status push(sb_decoder *decoder, struct slot *slot, const struct entry
 {
     while (is_full(decoder, slot))
         drop_worst(decoder, slot);
-    const sb_status status = frontier_push(&get_own(slot)->frontier, entry);
+    const sb_status status = frontier_push(&best_first_of(slot)->frontier, entry);
     if (status == SB_OK && entry->end == SB_END_NONE)
         best_first_hold_parent(decoder, slot, entry);
     return status;
@@ -78,7 +73,7 @@ static sb_status push(sb_decoder *decoder, struct slot *slot, const struct entry
 static sb_status take_children(sb_decoder *decoder, struct slot *slot, const struct entry *node,
                                struct children *children, struct rest *rest, size_t most)
 {
-    const struct frontier *const frontier = &get_own(slot)->frontier;
+    const struct frontier *const frontier = &best_first_of(slot)->frontier;
     for (size_t n = 0; n < most; n++) {
         if (children->value == -INFINITY ||
             (is_full(decoder, slot) && children->value <= frontier_worst(frontier)))
@@ -142,7 +137,7 @@ static void close_rest(struct best_first *own, int32_t number)
 /* Expands a node for a cursor, or takes more children of its rest. */
 static sb_status expand_partly(sb_decoder *decoder, struct slot *slot, struct entry *node)
 {
-    struct best_first *const own = get_own(slot);
+    struct best_first *const own = best_first_of(slot);
     struct row *const row = slot_row(decoder, slot, node);
     struct children children;
     if (node->rest < 0) {
@@ -171,7 +166,7 @@ static sb_status expand_partly(sb_decoder *decoder, struct slot *slot, struct en
 
 static sb_status expand(sb_decoder *decoder, struct slot *slot)
 {
-    struct best_first *const own = get_own(slot);
+    struct best_first *const own = best_first_of(slot);
     if (own->is_climbing)
         return best_first_climbed(decoder, slot);
     for (size_t i = 0; i < slot->next.n; i++) {
@@ -195,7 +190,7 @@ static sb_status expand(sb_decoder *decoder, struct slot *slot)
 /* Counts a new sequence for the rules. Sets *reason if a rule ends the draw now. */
 static sb_status apply_rules(sb_decoder *decoder, struct slot *slot, sb_stopped_by *reason)
 {
-    struct best_first *const own = get_own(slot);
+    struct best_first *const own = best_first_of(slot);
     const sb_config *const config = &decoder->config;
     const struct entry *const leaf = &slot->now.entries[slot->now.n - 1];
     if (config->until_texts > 0) {
@@ -223,7 +218,7 @@ static sb_status apply_rules(sb_decoder *decoder, struct slot *slot, sb_stopped_
 /* Moves the sequences that are certain now to slot->now. Sets *reason if the draw is complete. */
 static sb_status take_leaves(sb_decoder *decoder, struct slot *slot, sb_stopped_by *reason)
 {
-    struct frontier *const frontier = &get_own(slot)->frontier;
+    struct frontier *const frontier = &best_first_of(slot)->frontier;
     struct entry leaf;
     while (*reason == SB_STOPPED_BY_NOTHING && frontier_take_leaf(frontier, &leaf)) {
         sb_status status = leaf.end != SB_END_EOS ? slot_add_step(slot, &leaf) : SB_OK;
@@ -246,7 +241,7 @@ static sb_status take_leaves(sb_decoder *decoder, struct slot *slot, sb_stopped_
  * not one of them: only its G is needed, for kappa. */
 static sb_status choose_nodes(sb_decoder *decoder, struct slot *slot)
 {
-    struct frontier *const frontier = &get_own(slot)->frontier;
+    struct frontier *const frontier = &best_first_of(slot)->frontier;
     size_t most = (size_t)decoder->config.parallel;
     if (decoder->most_rows > 0 && most > decoder->most_rows)
         most = decoder->most_rows;
@@ -287,7 +282,7 @@ static sb_status complete(sb_decoder *decoder, struct slot *slot, sb_error *err)
 
 static sb_status finish(sb_decoder *decoder, struct slot *slot)
 {
-    struct best_first *const own = get_own(slot);
+    struct best_first *const own = best_first_of(slot);
     sb_result *const result = &slot->result;
     result->exhausted = frontier_size(&own->frontier) == 0 && slot->pruned.scaled == 0;
     if (!config_has_rule(&decoder->config) &&
@@ -307,13 +302,13 @@ static double mass_of(const struct best_first *own, const struct entry *entry)
 
 double best_first_threshold(const struct slot *slot)
 {
-    const double best = frontier_best(&get_own(slot)->frontier);
+    const double best = frontier_best(&best_first_of(slot)->frontier);
     return slot->next.n > 0 ? fmax(best, slot->next.entries[0].score) : best;
 }
 
 void best_first_add_left(const struct slot *slot, struct logspace_total *left)
 {
-    const struct best_first *const own = get_own(slot);
+    const struct best_first *const own = best_first_of(slot);
     const struct queue *const queues[] = {&own->frontier.leaves, &own->frontier.nodes};
     for (int q = 0; q < 2; q++)
         for (size_t i = 0; i < queues[q]->n; i++)
@@ -325,7 +320,7 @@ void best_first_add_left(const struct slot *slot, struct logspace_total *left)
 
 size_t best_first_bytes(const struct slot *slot)
 {
-    const struct best_first *const own = get_own(slot);
+    const struct best_first *const own = best_first_of(slot);
     const struct frontier *const frontier = &own->frontier;
     size_t n =
         (frontier->pool.capacity + slot->now.capacity) * sizeof(struct entry) +

@@ -44,6 +44,11 @@ struct best_first {
     int32_t climbed;
 };
 
+static inline struct best_first *best_first_of(const struct slot *slot)
+{
+    return slot->own;
+}
+
 /* Returns the G of the best leaf that is not on slot->now yet; -inf if there is none. */
 double best_first_threshold(const struct slot *slot);
 /* Adds the mass of all leaves that are not on slot->now yet. */

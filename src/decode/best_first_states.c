@@ -2,11 +2,6 @@
 
 #include "base/alloc.h"
 
-static struct best_first *get_own(const struct slot *slot)
-{
-    return slot->own;
-}
-
 /* Returns the path of the parent. That of an unexpanded node is still the path of its parent. */
 static int32_t parent_path(const struct slot *slot, const struct entry *node)
 {
@@ -29,7 +24,7 @@ void best_first_clear(struct best_first *own)
 /* Makes room for the nodes of all paths. */
 static sb_status reserve_nodes(struct slot *slot)
 {
-    struct best_first *const own = get_own(slot);
+    struct best_first *const own = best_first_of(slot);
     const size_t n = slot->n_path + 1;
     if (alloc_reserve(&own->state_of, &own->state_capacity, n, sizeof *own->state_of) != SB_OK)
         return SB_ERR_MEMORY;
@@ -41,7 +36,7 @@ static sb_status reserve_nodes(struct slot *slot)
 /* Returns a pointer to the number of the state of the node with this path. */
 static int32_t *state_at(const struct slot *slot, int32_t path)
 {
-    return &get_own(slot)->state_of[path + 1];
+    return &best_first_of(slot)->state_of[path + 1];
 }
 
 void best_first_hold_parent(sb_decoder *decoder, struct slot *slot, const struct entry *entry)
@@ -74,7 +69,7 @@ sb_status best_first_want(sb_decoder *decoder, struct slot *slot, const struct e
 /* Keeps the state of a node. Gives back the oldest one if there are too many. */
 static sb_status keep(sb_decoder *decoder, struct slot *slot, int32_t path, int32_t state)
 {
-    struct best_first *const own = get_own(slot);
+    struct best_first *const own = best_first_of(slot);
     if (*state_at(slot, path) >= 0) { /* a node that was evaluated again for its rest */
         states_drop(&decoder->states, state);
         return SB_OK;
@@ -117,7 +112,7 @@ void best_first_drop_expanded(sb_decoder *decoder, struct slot *slot)
 
 sb_status best_first_climb(sb_decoder *decoder, struct slot *slot, const struct entry *node)
 {
-    struct best_first *const own = get_own(slot);
+    struct best_first *const own = best_first_of(slot);
     int32_t path = parent_path(slot, node), depth = 1;
     while (path >= 0 && *state_at(slot, slot->path[path].previous) < 0)
         path = slot->path[path].previous;
@@ -134,7 +129,7 @@ sb_status best_first_climb(sb_decoder *decoder, struct slot *slot, const struct 
 
 sb_status best_first_climbed(sb_decoder *decoder, struct slot *slot)
 {
-    struct best_first *const own = get_own(slot);
+    struct best_first *const own = best_first_of(slot);
     own->is_climbing = false;
     return keep(decoder, slot, own->climbed, slot->states[0]);
 }

@@ -210,7 +210,7 @@ sb_status sb_cursor_get_result(sb_cursor *cursor, sb_result *result, sb_error *e
 sb_cursor_use sb_cursor_get_use(const sb_cursor *cursor)
 {
     const struct slot *const slot = cursor->slot;
-    const struct best_first *const own = slot->own;
+    const struct best_first *const own = best_first_of(slot);
     return (sb_cursor_use){.sequences = cursor->n_given,
                            .model_rows = slot->model_rows,
                            .entries = frontier_size(&own->frontier) + slot->next.n +
