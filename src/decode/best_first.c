@@ -236,7 +236,8 @@ static sb_status take_leaves(sb_decoder *decoder, struct slot *slot, sb_stopped_
 }
 
 /* Chooses the best nodes as the next to be evaluated. The entry after the first k - n, of which
- * only the value is needed for kappa, is not one of them. */
+ * only the value is needed for kappa, is not one of them. The best node is always chosen, even if
+ * the G of all entries are equal, as they may be where a double has no room for the noise. */
 static sb_status choose_nodes(sb_decoder *decoder, struct slot *slot)
 {
     struct frontier *const frontier = &get_own(slot)->frontier;
@@ -248,7 +249,7 @@ static sb_status choose_nodes(sb_decoder *decoder, struct slot *slot)
     const double last = has_last ? frontier_worst(frontier) : -INFINITY;
     struct entry node;
     while (slot->next.n < most && frontier_take_node(frontier, &node)) {
-        if (node.score > last && best_first_has_parent(slot, &node)) {
+        if ((slot->next.n == 0 || node.score > last) && best_first_has_parent(slot, &node)) {
             node.row = (int32_t)slot->n_wanted;
             if (beam_append(&slot->next, &node) != SB_OK ||
                 best_first_want(decoder, slot, &node) != SB_OK)
