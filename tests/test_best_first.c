@@ -225,6 +225,31 @@ static void bad_rows_outside_do_not_matter(void **state)
     sb_model_close(model);
 }
 
+/* Where doubles have no room for the noise, the G of all prefixes that wait may be equal. The
+ * search must still go on, and the draw is refused, as by level search. */
+static void equal_values_do_not_stop_the_search(void **state)
+{
+    (void)state;
+    sb_model *const model = open_json(
+        "{\"format\":\"sbeam-tree\",\"tree\":{\"a\":[0.7,null],\"b\":[0.1,{\"x\":[1,null]}],"
+        "\"c\":[0.1,{\"x\":[1,null]}],\"d\":[0.1,{\"x\":[0.5,null],\"y\":[0.5,null]}]}}");
+    for (int32_t parallel = 0; parallel <= 4; parallel++)
+        for (int32_t k = 1; k <= 4; k++) {
+            sb_config config = config_of(SB_METHOD_SBS, k);
+            config.temperature = 1e-30;
+            config.search = parallel == 0 ? SB_SEARCH_LEVEL : SB_SEARCH_BEST_FIRST;
+            config.parallel = parallel;
+            sb_result *result;
+            sb_error err;
+            assert_int_equal(sb_result_open(&result, NULL), SB_OK);
+            assert_int_equal(sb_draw(model, NULL, &config, result, &err),
+                             k == 1 ? SB_OK : SB_ERR_LIMIT);
+            assert_true(k == 1 || strstr(err.message, "sequence 2 has the log-prob") != NULL);
+            sb_result_close(result);
+        }
+    sb_model_close(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +260,7 @@ int main(void)
         cmocka_unit_test(cached_rows_are_drawn_alike),
         cmocka_unit_test(networks_are_drawn_alike),
         cmocka_unit_test(bad_rows_outside_do_not_matter),
+        cmocka_unit_test(equal_values_do_not_stop_the_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

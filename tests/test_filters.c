@@ -211,6 +211,30 @@ static void extremes_of_trees(void **state)
     sb_model_close(model);
 }
 
+/* A token that is far above the others must not spoil their probabilities when it is banned. */
+static void a_banned_token_may_be_far_above(void **state)
+{
+    (void)state;
+    sb_model *const model = open_json("{\"format\":\"sbeam-tree\",\"tree\":{\"a\":[1,null],"
+                                      "\"b\":[3e-300,null],\"c\":[3e-300,null]}}");
+    static const int32_t ban[] = {0};
+    static const double temperatures[] = {1, 1e-9, 1e-30};
+    for (int i = 0; i < 3; i++) {
+        sb_config config = config_of(SB_METHOD_SBS, 10);
+        config.temperature = temperatures[i];
+        config.ban = ban;
+        config.n_ban = 1;
+        sb_result *const result = draw_all_of(model, &config);
+        assert_int_equal(result->n_sequences, 2);
+        for (int j = 0; j < 2; j++) {
+            assert_true(fabs(result->sequences[j].log_p - log(0.5)) < 1e-12);
+            assert_true(fabs(result->sequences[j].log_p_model - log(3e-300)) < 1e-10);
+        }
+        sb_result_close(result);
+    }
+    sb_model_close(model);
+}
+
 /* A decoder over float rows: one row for all prefixes of a step, so that the law is known. */
 static sb_result *draw_from_rows(const sb_config *config, const float *row, int32_t vocab)
 {
@@ -345,6 +369,7 @@ int main(void)
         cmocka_unit_test(early_leaves_of_trees_are_banned),
         cmocka_unit_test(boundaries_are_reached),
         cmocka_unit_test(extremes_of_trees),
+        cmocka_unit_test(a_banned_token_may_be_far_above),
         cmocka_unit_test(extremes_of_float_rows),
         cmocka_unit_test(bounds_of_temperature),
     };

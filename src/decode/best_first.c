@@ -238,7 +238,8 @@ static sb_status take_leaves(sb_decoder *decoder, struct slot *slot, sb_stopped_
 }
 
 /* Chooses the best nodes as the next to be evaluated. If the frontier is full, its worst entry is
- * not one of them: only its G is needed, for kappa. */
+ * not one of them: only its G is needed, for kappa. But the best node is always chosen, also if all
+ * entries have the same G, as they may if a double has no room for the noise. */
 static sb_status choose_nodes(sb_decoder *decoder, struct slot *slot)
 {
     struct frontier *const frontier = &best_first_of(slot)->frontier;
@@ -250,7 +251,7 @@ static sb_status choose_nodes(sb_decoder *decoder, struct slot *slot)
     const double last = has_last ? frontier_worst(frontier) : -INFINITY;
     struct entry node;
     while (slot->next.n < most && frontier_take_node(frontier, &node)) {
-        if (node.score > last && best_first_has_parent(slot, &node)) {
+        if ((slot->next.n == 0 || node.score > last) && best_first_has_parent(slot, &node)) {
             node.row = (int32_t)slot->n_wanted;
             if (beam_append(&slot->next, &node) != SB_OK ||
                 best_first_want(decoder, slot, &node) != SB_OK)

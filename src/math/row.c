@@ -164,7 +164,7 @@ bool row_open(struct row *row, const void *x, double temperature)
         row->kernels->blocks_float(x, (size_t)row->n, row->inv_t, row->max, row->sum, sum_model);
     else
         row->kernels->blocks_double(x, (size_t)row->n, row->inv_t, row->max, row->sum, sum_model);
-    row->top = largest(row->max, row->n_blocks);
+    row->top = row->top_model = largest(row->max, row->n_blocks);
     if (sum_model != NULL)
         row->log_z_model = combine(row, sum_model, 1);
     row->log_z = row->log_rest = combine(row, row->sum, row->inv_t);
@@ -188,7 +188,7 @@ double row_log_p(const struct row *row, int32_t member)
 
 double row_log_p_model(const struct row *row, int32_t member)
 {
-    return row_score(row, member) - row->top - row->log_z_model;
+    return row_score(row, member) - row->top_model - row->log_z_model;
 }
 
 double row_log_rest(const struct row *row)
@@ -242,6 +242,8 @@ bool row_renormalise(struct row *row)
     for (int32_t b = 0; b < row->n_blocks; b++)
         if (row->touched[b])
             sum_again(row, b);
+    /* Relative to an excluded score that is far above the others, they would all be equal. */
+    row->top = largest(row->max, row->n_blocks);
     row->log_z = row->log_rest = combine(row, row->sum, row->inv_t);
     return row->log_z > -INFINITY;
 }

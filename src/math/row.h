@@ -24,7 +24,9 @@ struct row {
     int32_t n; /* members */
     int32_t n_blocks;
     double inv_t;       /* 1 / temperature */
-    double top;         /* the largest score; the logarithms below are relative to it */
+    double top;         /* the largest score after exclusions; log_z and log_rest are relative to
+                         * it */
+    double top_model;   /* the largest score of all; log_z_model is relative to it */
     double log_z;       /* log of the tempered mass at the start of the draw, after exclusions */
     double log_z_model; /* log of the mass at T = 1, without exclusions */
     double *max, *sum;  /* (n_blocks) the largest score left, and the mass left relative to it */
