@@ -225,6 +225,39 @@ static void bad_rows_outside_do_not_matter(void **state)
     sb_model_close(model);
 }
 
+struct watch {
+    bool has_given;
+    int32_t n_certain;
+};
+
+static int give_once(void *user, sb_input *input, sb_error *err)
+{
+    (void)err;
+    struct watch *const watch = user;
+    *input = (sb_input){.text = ""};
+    const bool is_first = !watch->has_given;
+    watch->has_given = true;
+    return is_first;
+}
+
+static int refuse_result(void *user, const sb_input *input, const sb_result *result, sb_error *err)
+{
+    (void)user;
+    (void)input;
+    (void)result;
+    (void)err;
+    fail_msg("this draw has a result");
+    return 1;
+}
+
+static int count_certain(void *user, const sb_input *input, const sb_certain *found, sb_error *err)
+{
+    (void)input;
+    (void)err;
+    assert_int_equal(found->rank, ((struct watch *)user)->n_certain++);
+    return 0;
+}
+
 /* Where doubles have no room for the noise, the G of all prefixes that wait may be equal. The
  * search must still go on, and the draw is refused, as by level search. */
 static void equal_values_do_not_stop_the_search(void **state)
@@ -247,6 +280,16 @@ static void equal_values_do_not_stop_the_search(void **state)
             assert_true(k == 1 || strstr(err.message, "sequence 2 has the log-prob") != NULL);
             sb_result_close(result);
         }
+    /* Only the first sequence is certain, because the place of the others may be wrong. */
+    sb_config config = config_of(SB_METHOD_SBS, 4);
+    config.temperature = 1e-30;
+    struct watch watch = {0};
+    const sb_pipe pipe = {
+        .user = &watch, .source = give_once, .sink = refuse_result, .certain = count_certain};
+    sb_plan plan;
+    sb_plan_default(&plan);
+    assert_int_equal(sb_draw_all(model, &config, &plan, &pipe, NULL), SB_ERR_LIMIT);
+    assert_int_equal(watch.n_certain, 1);
     sb_model_close(model);
 }
 

@@ -58,6 +58,31 @@ static void test_total(void **state)
         "sequence 1: \"log_p\" is 0.10000000000000001; expected at most 0");
 }
 
+/* The reason that a draw has ended must agree with its total probability, which is 0.5 here. */
+static void test_mass(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mass, *reason, *message;
+    } cases[] = {
+        {"0.4", "mass", NULL},
+        {"0.6", "k", NULL},
+        {"0.6", "mass",
+         "\"stopped_by\" is \"mass\", but the probabilities of the sequences sum to "
+         "0.5, and \"until_mass\" is 0.6"},
+        {"0.4", "k", "\"stopped_by\" is \"k\", but the probabilities"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[512];
+        snprintf(line, sizeof line,
+                 HEAD "\"until_mass\":%s,\"stopped_by\":\"%s\",\"kappa\":null,\"sequences\":["
+                      "{\"tokens\":[1],\"log_p\":-1.3862943611198906,\"g\":0.5},"
+                      "{\"tokens\":[2],\"log_p\":-1.3862943611198906,\"g\":0.25}]}",
+                 cases[i].mass, cases[i].reason);
+        expect(line, cases[i].message);
+    }
+}
+
 static void test_distinct(void **state)
 {
     (void)state;
@@ -239,10 +264,10 @@ static void test_other_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),       cmocka_unit_test(test_total),
-        cmocka_unit_test(test_distinct),    cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_own_draws),   cmocka_unit_test(test_set),
-        cmocka_unit_test(test_other_model),
+        cmocka_unit_test(test_order),   cmocka_unit_test(test_total),
+        cmocka_unit_test(test_mass),    cmocka_unit_test(test_distinct),
+        cmocka_unit_test(test_weights), cmocka_unit_test(test_own_draws),
+        cmocka_unit_test(test_set),     cmocka_unit_test(test_other_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,6 +98,9 @@ int sb_decoder_certain(sb_decoder *decoder, int32_t slot_number, int32_t i, sb_s
     if ((slot->state != SLOT_RUNNING && slot->state != SLOT_FINISHED) || i < 0 ||
         (size_t)i >= slot->now.n)
         return 0;
+    /* The draw will be refused, because the place of this sequence may be wrong. */
+    if (result_check_range(decoder, slot, (size_t)i, NULL) != SB_OK)
+        return 0;
     return result_make_sequence(decoder, slot, &slot->now.entries[i], sequence) == SB_OK ? 1 : -1;
 }
 

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "math/logspace.h"
+#include "record/record_settings.h"
 
 static const double weight_limit = 1e-9, total_limit = 1e-6;
 
@@ -76,6 +77,17 @@ static sb_status check_total(const sb_record *record, sb_error *err)
                            "\"exhausted\" is true, but the probabilities of the sequences sum to "
                            "%.10g; expected 1",
                            total);
+    /* If the last sequence meets both rules, either may be the reason. */
+    const double mass = record_settings_until_mass(record);
+    const bool is_by_mass = record->stopped_by == SB_STOPPED_BY_MASS;
+    const bool is_by_texts = record->stopped_by == SB_STOPPED_BY_TEXTS;
+    if (mass > 0 &&
+        (is_by_mass ? total < mass - total_limit : !is_by_texts && total > mass + total_limit))
+        return status_fail(
+            err, SB_ERR_INPUT,
+            "\"stopped_by\" is \"%s\", but the probabilities of the sequences sum to %.10g, and "
+            "\"until_mass\" is %.10g",
+            sb_stopped_by_name(record->stopped_by), total, mass);
     return SB_OK;
 }
 

@@ -155,24 +155,32 @@ sb_status record_settings_read(sb_record *record, sb_error *err)
 
 /* --- the rules that end a draw --- */
 
-/* Returns whether the record has this rule, that is, a value other than "none". */
-static bool has_rule(const sb_record *record, const char *name)
+/* Reads a rule of a record into *config, which has no other. Returns whether the record has this
+ * rule, that is, a value other than "none". */
+static bool get_rule(const sb_record *record, const char *name, sb_config *config)
 {
     char key[SETTING_SIZE], value[SETTING_SIZE];
-    sb_config config;
-    sb_config_default(&config);
+    sb_config_default(config);
     record_settings_key(name, key);
     if (json_get(record->document, key) == NULL)
         return false;
     get_setting(record->document, key, value);
-    return sb_config_set(&config, name, value, NULL) != SB_OK || config.until_mass > 0 ||
-           config.until_texts > 0;
+    return sb_config_set(config, name, value, NULL) != SB_OK || config->until_mass > 0 ||
+           config->until_texts > 0;
+}
+
+double record_settings_until_mass(const sb_record *record)
+{
+    sb_config config;
+    get_rule(record, "until-mass", &config);
+    return config.until_mass;
 }
 
 sb_status record_settings_check_rule(const sb_record *record, sb_error *err)
 {
-    const bool has_mass = has_rule(record, "until-mass"),
-               has_texts = has_rule(record, "until-texts");
+    sb_config config;
+    const bool has_mass = get_rule(record, "until-mass", &config),
+               has_texts = get_rule(record, "until-texts", &config);
     const sb_stopped_by reason = record->stopped_by;
     if (reason == SB_STOPPED_BY_NOTHING && (has_mass || has_texts))
         return status_fail(err, SB_ERR_INPUT,

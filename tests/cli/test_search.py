@@ -246,7 +246,9 @@ def test_verify_finds_changes(t):
     refused(record, '"kappa" is a number', "a threshold", kappa=-5)
     # A rule that the draw does not meet for a long time is noticed soon.
     refused(record, "but the repeated draw has more than %d" % (2 * n), "a rule that is not met", k=10**7,
-            until_mass=1, until_texts=10**7, stopped_by="mass")
+            until_mass=1, until_texts=10**7, stopped_by="texts")
+    refused(record, '"stopped_by" is "mass", but the probabilities of the sequences sum to', "a mass that is not met",
+            until_mass=1)
     refused(record, '"model_rows" is', "the number of rows", model_rows=record["model_rows"] + 1)
     # The same with numbers that are off by a bit, as those of another build.
     record["sequences"][0]["log_p"] = math.nextafter(record["sequences"][0]["log_p"], -math.inf)
