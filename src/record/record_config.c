@@ -66,14 +66,13 @@ static sb_status put_options(json_buffer *to, const sb_record *record, sb_error 
         char key[SETTING_SIZE], value[SETTING_SIZE];
         if (!sb_record_has_setting(option))
             continue;
-        const bool changes_draw =
-            strcmp(option->name, "search") != 0 && strcmp(option->name, "parallel") != 0;
         record_settings_key(option->name, key);
         const json_value *const found = json_get(root, key);
         if (found == NULL)
             continue;
         if (!json_is_string(found) && !json_is_number(found) && !json_is_boolean(found))
             return status_fail(err, SB_ERR_INPUT, "\"%s\" is not a setting", key);
+        const bool changes_draw = strcmp(key, "search") != 0 && strcmp(key, "parallel") != 0;
         get_setting(root, key, value);
         if (normalise(record, option, value) && changes_draw)
             put_item(to, key, value);

@@ -6,15 +6,23 @@
 #include "text/json.h"
 
 /* Returns whether the bytes have the key. Most lines do not, and need not be parsed. A text that
- * quotes the key has a backslash before the second quote. */
+ * quotes the key has a backslash before the second quote. Every reader of records calls this for
+ * each line, so it must be fast: if the byte where the key would end is not in the key, it skips as
+ * many bytes as the key has (Horspool's algorithm). */
 static bool has_key(const char *line, size_t size)
 {
     static const char key[] = "\"partial\"";
-    const char *const end = line + size;
-    for (const char *at = line; at != NULL && (size_t)(end - at) >= sizeof key - 1;
-         at = memchr(at + 1, '"', (size_t)(end - at) - 1))
-        if (memcmp(at, key, sizeof key - 1) == 0)
+    enum { SIZE = sizeof key - 1 };
+    /* Distance from the last place of a byte in the key to its end; 0: not in the key. */
+    static const unsigned char distance[256] = {
+        ['"'] = SIZE - 1, ['p'] = 7, ['a'] = 2, ['r'] = 5, ['t'] = 4, ['i'] = 3, ['l'] = 1};
+    size_t at = 0;
+    while (at + SIZE <= size) {
+        const unsigned char last = (unsigned char)line[at + SIZE - 1];
+        if (last == '"' && memcmp(line + at, key, SIZE) == 0)
             return true;
+        at += distance[last] > 0 ? distance[last] : SIZE;
+    }
     return false;
 }
 
