@@ -8,8 +8,8 @@
  *
  * The first k sequences are those of a draw of k with the same settings, for every k, bit for bit.
  * So a cursor continues a draw instead of repeating it. The search is best-first. If `parallel` is
- * above 1, the cursor evaluates prefixes ahead; if the model fails for one of them, the cursor fails
- * a few sequences earlier than a draw does. */
+ * above 1, the cursor evaluates prefixes ahead; if the model fails for one of them, the cursor
+ * fails a few sequences earlier than a draw does. */
 #ifndef SBEAM_CURSOR_H
 #define SBEAM_CURSOR_H
 
