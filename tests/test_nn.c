@@ -194,7 +194,7 @@ static void test_attention(void **state)
             const size_t n = lengths[l], width = widths[w];
             float *const q = numbers(width, 10), *const keys = numbers(n * width, 11);
             float *const values = numbers(n * width, 12), *const out = numbers(width, 13);
-            float *const scores = numbers(2 * (n + KERNEL_PAD), 14);
+            float *const scores = numbers(2 * (n + KERNEL_PAD_FLOAT), 14);
             layer_attend(n, width, q, keys, values, out, scores);
             double *const a = calloc(n, sizeof *a), max = -INFINITY, sum = 0;
             assert_non_null(a);

@@ -1,6 +1,5 @@
 /* The kernels. This file is compiled once per instruction set; KERNELS_TABLE names the table that
- * it defines. It uses the vector types of GCC and Clang: without SIMD they become plain loops over
- * the same lanes.
+ * it defines. math/vector.h says why all widths give the same bits.
  *
  * The exponential of floats is 2^t, t = d * slope with d = x - max and slope = log2(e) / T. t is
  * split into n + f, |f| <= 1/2; f is rounded only once, because t exists only inside a fused
@@ -17,107 +16,7 @@
  * operand if the operands do not compare. */
 #include "math/kernels.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
-
-#ifdef __AVX2__
-#include <immintrin.h>
-#endif
-
-enum { FLOAT_LANES = 8, DOUBLE_LANES = 4, CHAINS = 4 };
-
-typedef float vfloat __attribute__((vector_size(32)));
-typedef int32_t vint32 __attribute__((vector_size(32)));
-typedef double vdouble __attribute__((vector_size(32)));
-typedef int64_t vint64 __attribute__((vector_size(32)));
-
-static inline vfloat splat_float(float a)
-{
-    return (vfloat){a, a, a, a, a, a, a, a};
-}
-
-static inline vdouble splat_double(double a)
-{
-    return (vdouble){a, a, a, a};
-}
-
-/* Returns a > b ? a : b in each lane; that is b if either is NaN. */
-static inline vfloat max_float(vfloat a, vfloat b)
-{
-#ifdef __AVX2__
-    return _mm256_max_ps(a, b);
-#else
-    const vint32 mask = a > b;
-    return (vfloat)(((vint32)a & mask) | ((vint32)b & ~mask));
-#endif
-}
-
-static inline vdouble max_double(vdouble a, vdouble b)
-{
-#ifdef __AVX2__
-    return _mm256_max_pd(a, b);
-#else
-    const vint64 mask = a > b;
-    return (vdouble)(((vint64)a & mask) | ((vint64)b & ~mask));
-#endif
-}
-
-/* Returns a * b + c, rounded once. Machines without such an instruction compute it in double: the
- * product is exact there, and the sum is rounded to odd, so that rounding it again to float gives
- * the same as a single rounding. */
-#if !defined(__FMA__) && !defined(__FP_FAST_FMAF)
-static inline float fused(float a, float b, float c)
-{
-    const double product = (double)a * (double)b;
-    double sum = product + (double)c;
-    const double back = sum - product;
-    const double error = (product - (sum - back)) + ((double)c - back);
-    int64_t bits;
-    memcpy(&bits, &sum, sizeof bits);
-    if ((error > 0 || error < 0) && !(bits & 1))
-        bits += (error > 0) == (sum > 0) ? 1 : -1;
-    memcpy(&sum, &bits, sizeof sum);
-    return (float)sum;
-}
-#elif !defined(__FMA__)
-#define fused(a, b, c) __builtin_fmaf(a, b, c)
-#endif
-
-static inline vfloat fma_float(vfloat a, vfloat b, vfloat c)
-{
-#ifdef __FMA__
-    return _mm256_fmadd_ps(a, b, c);
-#else
-    vfloat r;
-    for (int lane = 0; lane < FLOAT_LANES; lane++)
-        r[lane] = fused(a[lane], b[lane], c[lane]);
-    return r;
-#endif
-}
-
-/* Loads up to one vector of scores; if fewer are left, the other lanes are -inf. */
-static inline vfloat load_float(const float *x, size_t left)
-{
-    vfloat v;
-    if (left >= FLOAT_LANES) {
-        memcpy(&v, x, sizeof v);
-        return v;
-    }
-    v = splat_float(-INFINITY);
-    memcpy(&v, x, left * sizeof *x);
-    return v;
-}
-
-static inline vdouble load_double(const double *x, size_t left)
-{
-    if (left < DOUBLE_LANES) /* lane by lane: a partial copy is slow to read back as a vector */
-        return (vdouble){left > 0 ? x[0] : (double)-INFINITY, left > 1 ? x[1] : (double)-INFINITY,
-                         left > 2 ? x[2] : (double)-INFINITY, -INFINITY};
-    vdouble v;
-    memcpy(&v, x, sizeof v);
-    return v;
-}
+#include "math/vector.h"
 
 /* The constants of the exponential for one temperature. */
 struct exponent {
@@ -180,12 +79,14 @@ static inline vdouble exp_double(vdouble y)
     return p * scale;
 }
 
+/* Return the largest lane. It does not matter in which order the lanes are compared, except that
+ * the sum makes -0 the same as 0. */
 static inline double top_float(vfloat v)
 {
     float top = v[0];
     for (int lane = 1; lane < FLOAT_LANES; lane++)
         top = v[lane] > top ? v[lane] : top;
-    return (double)top;
+    return (double)top + 0.0;
 }
 
 static inline double top_double(vdouble v)
@@ -193,18 +94,7 @@ static inline double top_double(vdouble v)
     double top = v[0];
     for (int lane = 1; lane < DOUBLE_LANES; lane++)
         top = v[lane] > top ? v[lane] : top;
-    return top;
-}
-
-static inline double total_float(vfloat v)
-{
-    return (((double)v[0] + (double)v[1]) + ((double)v[2] + (double)v[3])) +
-           (((double)v[4] + (double)v[5]) + ((double)v[6] + (double)v[7]));
-}
-
-static inline double total_double(vdouble v)
-{
-    return (v[0] + v[1]) + (v[2] + v[3]);
+    return top + 0.0;
 }
 
 /* Returns the number to subtract from the scores of a block: its maximum, or 0 if all are -inf. */
@@ -213,39 +103,36 @@ static inline double shift_of(double max)
     return max == -INFINITY ? 0 : max;
 }
 
-static inline vfloat add_chains(const vfloat chain[CHAINS])
-{
-    return (chain[0] + chain[1]) + (chain[2] + chain[3]);
-}
-
 /* Returns the largest scores of a block, lane by lane. */
 static inline vfloat block_top(const float *x, size_t size)
 {
-    vfloat top[CHAINS];
-    for (int c = 0; c < CHAINS; c++)
-        top[c] = splat_float(-INFINITY);
+    vfloat top[FLOAT_PARTS];
+    for (int p = 0; p < FLOAT_PARTS; p++)
+        top[p] = splat_float(-INFINITY);
     size_t i = 0;
-    for (; i + CHAINS * FLOAT_LANES <= size; i += CHAINS * FLOAT_LANES)
-        for (size_t c = 0; c < CHAINS; c++)
-            top[c] = max_float(load_float(x + i + c * FLOAT_LANES, FLOAT_LANES), top[c]);
-    for (size_t c = 0; i < size; i += FLOAT_LANES, c++)
-        top[c] = max_float(load_float(x + i, size - i), top[c]);
-    return max_float(max_float(top[0], top[1]), max_float(top[2], top[3]));
+    for (; i + FLOAT_STRIPE <= size; i += FLOAT_STRIPE)
+        for (size_t p = 0; p < FLOAT_PARTS; p++)
+            top[p] = max_float(load_float(x + i + p * FLOAT_LANES, FLOAT_LANES), top[p]);
+    for (size_t p = 0; i < size; i += FLOAT_LANES, p++)
+        top[p] = max_float(load_float(x + i, size - i), top[p]);
+    for (int p = 1; p < FLOAT_PARTS; p++)
+        top[0] = max_float(top[0], top[p]);
+    return top[0];
 }
 
 /* Returns the sums of the weights of a block, lane by lane. */
-static inline vfloat block_sum(const float *x, size_t size, vfloat shift, struct exponent e)
+static inline vfloat8 block_sum(const float *x, size_t size, vfloat shift, struct exponent e)
 {
-    vfloat chain[CHAINS];
-    for (int c = 0; c < CHAINS; c++)
-        chain[c] = splat_float(0);
+    struct float_stripe sum;
+    for (int p = 0; p < FLOAT_PARTS; p++)
+        sum.part[p] = splat_float(0);
     size_t i = 0;
-    for (; i + CHAINS * FLOAT_LANES <= size; i += CHAINS * FLOAT_LANES)
-        for (size_t c = 0; c < CHAINS; c++)
-            chain[c] += exp_float(load_float(x + i + c * FLOAT_LANES, FLOAT_LANES) - shift, e);
-    for (size_t c = 0; i < size; i += FLOAT_LANES, c++)
-        chain[c] += exp_float(load_float(x + i, size - i) - shift, e);
-    return add_chains(chain);
+    for (; i + FLOAT_STRIPE <= size; i += FLOAT_STRIPE)
+        for (size_t p = 0; p < FLOAT_PARTS; p++)
+            sum.part[p] += exp_float(load_float(x + i + p * FLOAT_LANES, FLOAT_LANES) - shift, e);
+    for (size_t p = 0; i < size; i += FLOAT_LANES, p++)
+        sum.part[p] += exp_float(load_float(x + i, size - i) - shift, e);
+    return add_float_chains(&sum);
 }
 
 static void blocks_float(const float *x, size_t n, double inv_t, double *max, double *sum,
@@ -263,13 +150,14 @@ static void blocks_float(const float *x, size_t n, double inv_t, double *max, do
         const size_t tail = whole < GROUP ? left % KERNEL_BLOCK : 0;
         const size_t count = whole + (tail > 0);
         const float *const last = x + whole * KERNEL_BLOCK;
-        vfloat lanes[GROUP], lanes_model[GROUP];
+        vfloat tops[GROUP];
+        vfloat8 lanes[GROUP], lanes_model[GROUP];
         for (size_t b = 0; b < whole; b++)
-            lanes[b] = block_top(x + b * KERNEL_BLOCK, KERNEL_BLOCK);
+            tops[b] = block_top(x + b * KERNEL_BLOCK, KERNEL_BLOCK);
         if (tail > 0)
-            lanes[whole] = block_top(last, tail);
+            tops[whole] = block_top(last, tail);
         for (size_t b = 0; b < count; b++)
-            max[first + b] = top_float(lanes[b]);
+            max[first + b] = top_float(tops[b]);
 
         for (size_t b = 0; b < whole; b++) {
             const vfloat shift = splat_float((float)shift_of(max[first + b]));
@@ -290,21 +178,23 @@ static void blocks_float(const float *x, size_t n, double inv_t, double *max, do
     }
 }
 
-static inline vdouble block_sum_double(const double *x, size_t size, vdouble shift, vdouble slope)
+static inline vdouble4 block_sum_double(const double *x, size_t size, vdouble shift, vdouble slope)
 {
-    if (size <= DOUBLE_LANES) /* as in most rows of a small tree */
-        return exp_double((load_double(x, size) - shift) * slope);
-    vdouble chain[CHAINS];
-    for (int c = 0; c < CHAINS; c++)
-        chain[c] = splat_double(0);
+    struct double_stripe sum;
+    for (int p = 0; p < DOUBLE_PARTS; p++)
+        sum.part[p] = splat_double(0);
+    if (size <= DOUBLE_LANES) { /* as in most rows of a small tree */
+        sum.part[0] = exp_double((load_double(x, size) - shift) * slope);
+        return add_double_chains(&sum);
+    }
     size_t i = 0;
-    for (; i + CHAINS * DOUBLE_LANES <= size; i += CHAINS * DOUBLE_LANES)
-        for (size_t c = 0; c < CHAINS; c++)
-            chain[c] +=
-                exp_double((load_double(x + i + c * DOUBLE_LANES, DOUBLE_LANES) - shift) * slope);
-    for (size_t c = 0; i < size; i += DOUBLE_LANES, c++)
-        chain[c] += exp_double((load_double(x + i, size - i) - shift) * slope);
-    return (chain[0] + chain[1]) + (chain[2] + chain[3]);
+    for (; i + DOUBLE_STRIPE <= size; i += DOUBLE_STRIPE)
+        for (size_t p = 0; p < DOUBLE_PARTS; p++)
+            sum.part[p] +=
+                exp_double((load_double(x + i + p * DOUBLE_LANES, DOUBLE_LANES) - shift) * slope);
+    for (size_t p = 0; i < size; i += DOUBLE_LANES, p++)
+        sum.part[p] += exp_double((load_double(x + i, size - i) - shift) * slope);
+    return add_double_chains(&sum);
 }
 
 static void blocks_double(const double *x, size_t n, double inv_t, double *max, double *sum,
@@ -328,8 +218,9 @@ static void weights_float(const float *x, size_t n, double max, double inv_t, fl
 {
     const struct exponent tempered = exponent_of(inv_t);
     const vfloat shift = splat_float((float)shift_of(max));
-    for (size_t i = 0; i < n; i += FLOAT_LANES) {
-        const vfloat w = exp_float(load_float(x + i, n - i) - shift, tempered);
+    const size_t padded = (n + KERNEL_PAD - 1) / KERNEL_PAD * KERNEL_PAD;
+    for (size_t i = 0; i < padded; i += FLOAT_LANES) {
+        const vfloat w = exp_float(load_float(x + i, i < n ? n - i : 0) - shift, tempered);
         memcpy(weight + i, &w, sizeof w);
     }
 }
@@ -349,18 +240,18 @@ static double combine(const double *max, const double *sum, size_t n, double top
                       double *mass)
 {
     weights_double(max, n, top, inv_t, mass);
-    vdouble chain[CHAINS];
-    for (int c = 0; c < CHAINS; c++)
-        chain[c] = splat_double(0);
-    for (size_t i = 0, c = 0; i < n; i += DOUBLE_LANES, c = (c + 1) % CHAINS) {
+    struct double_stripe total;
+    for (int p = 0; p < DOUBLE_PARTS; p++)
+        total.part[p] = splat_double(0);
+    for (size_t i = 0, p = 0; i < n; i += DOUBLE_LANES, p = (p + 1) % DOUBLE_PARTS) {
         vdouble s = splat_double(0), w;
         memcpy(&s, sum + i, (n - i < DOUBLE_LANES ? n - i : DOUBLE_LANES) * sizeof *sum);
         memcpy(&w, mass + i, sizeof w);
         w *= s;
         memcpy(mass + i, &w, sizeof w);
-        chain[c] += w;
+        total.part[p] += w;
     }
-    return total_double((chain[0] + chain[1]) + (chain[2] + chain[3]));
+    return total_double(add_double_chains(&total));
 }
 
 static double sum_float(const float *x, size_t n, double *max)

@@ -10,11 +10,15 @@
 #ifndef MATH_KERNELS_H
 #define MATH_KERNELS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "sbeam/error.h"
+
 enum {
-    KERNEL_BLOCK = 256, /* scores in a block */
-    KERNEL_PAD = 8      /* weight buffers are written up to a multiple of this */
+    KERNEL_BLOCK = 256,   /* scores in a block */
+    KERNEL_PAD = 8,       /* weights are computed up to a multiple of this, with zeros at the end */
+    KERNEL_PAD_FLOAT = 16 /* buffers of float weights have room up to a multiple of this */
 };
 
 struct kernels {
@@ -27,7 +31,7 @@ struct kernels {
     void (*blocks_double)(const double *x, size_t n, double inv_t, double *max, double *sum,
                           double *sum_model);
     /* Compute weight[i] = exp((x[i] - max) * inv_t) for n <= KERNEL_BLOCK scores, and zeros after
-     * them up to a multiple of KERNEL_PAD. */
+     * them up to a multiple of KERNEL_PAD. A buffer of floats has room for KERNEL_PAD_FLOAT. */
     void (*weights_float)(const float *x, size_t n, double max, double inv_t, float *weight);
     void (*weights_double)(const double *x, size_t n, double max, double inv_t, double *weight);
     /* Computes mass[b] = sum[b] * exp((max[b] - top) * inv_t) for n blocks. Returns their sum. mass
@@ -38,13 +42,27 @@ struct kernels {
     double (*sum_float)(const float *x, size_t n, double *max);
 };
 
-/* Returns the fastest kernels for this machine, or the plain ones if SBEAM_CPU=plain is in the
- * environment. They are chosen once. */
+/* Returns the fastest kernels for this machine, or those that SBEAM_CPU names in the environment.
+ * They are chosen once. */
 const struct kernels *kernels_get(void);
+/* Returns whether SBEAM_CPU names the kernels. */
+bool kernels_are_forced(void);
+/* Returns SB_ERR_ARGUMENT if SBEAM_CPU names kernels that there are not, or that this processor
+ * cannot run; kernels_get then returns the fastest ones. */
+sb_status kernels_check(sb_error *err);
+/* Returns kernels number i, fastest first, or NULL if this processor cannot run them. *name is NULL
+ * past the end of the list. */
+const struct kernels *kernels_list(size_t i, const char **name);
 
 extern const struct kernels kernels_plain;
 #ifdef KERNELS_HAVE_AVX2
 extern const struct kernels kernels_avx2;
+#endif
+#ifdef KERNELS_HAVE_AVX512
+extern const struct kernels kernels_avx512;
+#endif
+#ifdef KERNELS_HAVE_NEON
+extern const struct kernels kernels_neon;
 #endif
 
 #endif

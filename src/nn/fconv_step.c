@@ -135,7 +135,7 @@ static sb_status reserve_rows(session *s, size_t n, sb_error *err)
     const fconv_half *const half = &s->net->decoder;
     const size_t width = widest(half);
     const size_t gates = half->output.n_out > 2 * width ? half->output.n_out : 2 * width;
-    const size_t longest = s->net->encoder.positions.shape[0] + KERNEL_PAD;
+    const size_t longest = s->net->encoder.positions.shape[0] + KERNEL_PAD_FLOAT;
     struct {
         void *array;
         size_t *capacity, n, size;

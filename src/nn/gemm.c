@@ -8,18 +8,12 @@
 #include "math/kernels.h"
 #include "nn/blas.h"
 
-#ifdef KERNELS_HAVE_AVX2
-#include "nn/gemm_avx2.h"
-#endif
-
 enum { ALIGNMENT = 64 };
 
 gemm_way gemm_best_way(void)
 {
-#ifdef KERNELS_HAVE_AVX2
-    if (kernels_get() == &kernels_avx2)
+    if (kernels_get() != &kernels_plain || kernels_are_forced())
         return GEMM_PACKED;
-#endif
     return blas_load() ? GEMM_BLAS : GEMM_PLAIN;
 }
 
@@ -82,32 +76,33 @@ void gemm_close(gemm *m)
 
 /* --- applying --- */
 
-#ifdef KERNELS_HAVE_AVX2
-/* Divides the rows evenly over the smallest number of tiles: 20 rows become four tiles of 5, not
- * three of 6 and a slow one of 2. */
-static void apply_panel(const gemm *m, size_t panel, size_t n_rows, const float *x, size_t x_stride,
-                        float *y, size_t y_stride)
+/* Computes n_panels panels of outputs. Divides the rows evenly over the smallest number of tiles:
+ * with tiles of 6, 20 rows become four tiles of 5, not three of 6 and a slow one of 2. */
+static void apply_panels(const gemm *m, size_t panel, size_t n_panels, size_t n_rows,
+                         const float *x, size_t x_stride, float *y, size_t y_stride)
 {
-    const size_t n_tiles = (n_rows + GEMM_AVX2_ROWS - 1) / GEMM_AVX2_ROWS;
+    const struct tiles *const tiles = tiles_get();
+    const size_t n_tiles = (n_rows + tiles->most_rows - 1) / tiles->most_rows;
     const float *const weights = m->weights + panel * GEMM_PANEL * m->n_in;
     const float *const bias = m->bias + panel * GEMM_PANEL;
     for (size_t t = 0, row = 0; t < n_tiles; t++) {
         const size_t n = (n_rows - row) / (n_tiles - t);
-        gemm_avx2_tile(n, weights, bias, m->n_in, x + row * x_stride, x_stride, y + row * y_stride,
-                       y_stride);
+        tiles->multiply(n, n_panels, weights, bias, m->n_in, x + row * x_stride, x_stride,
+                        y + row * y_stride, y_stride);
         row += n;
     }
 }
 
-/* Computes the last outputs, which do not fill a panel, through a buffer of one tile. */
+/* Computes the last outputs, which do not fill a panel, through a buffer of some rows. */
 static void apply_last(const gemm *m, size_t n_rows, const float *x, size_t x_stride, float *y,
                        size_t y_stride)
 {
+    enum { MOST = 12 };
     const size_t panel = m->n_out / GEMM_PANEL, left = m->n_out % GEMM_PANEL;
-    float out[GEMM_AVX2_ROWS * GEMM_PANEL];
-    for (size_t row = 0; row < n_rows; row += GEMM_AVX2_ROWS) {
-        const size_t n = n_rows - row < GEMM_AVX2_ROWS ? n_rows - row : GEMM_AVX2_ROWS;
-        apply_panel(m, panel, n, x + row * x_stride, x_stride, out, GEMM_PANEL);
+    float out[MOST * GEMM_PANEL];
+    for (size_t row = 0; row < n_rows; row += MOST) {
+        const size_t n = n_rows - row < MOST ? n_rows - row : MOST;
+        apply_panels(m, panel, 1, n, x + row * x_stride, x_stride, out, GEMM_PANEL);
         for (size_t r = 0; r < n; r++)
             memcpy(y + (row + r) * y_stride + panel * GEMM_PANEL, out + r * GEMM_PANEL,
                    left * sizeof *y);
@@ -117,12 +112,13 @@ static void apply_last(const gemm *m, size_t n_rows, const float *x, size_t x_st
 static void apply_packed(const gemm *m, size_t n_rows, const float *x, size_t x_stride, float *y,
                          size_t y_stride)
 {
-    for (size_t panel = 0; panel < m->n_out / GEMM_PANEL; panel++)
-        apply_panel(m, panel, n_rows, x, x_stride, y + panel * GEMM_PANEL, y_stride);
+    const size_t n_panels = m->n_out / GEMM_PANEL, most = tiles_get()->most_panels;
+    for (size_t panel = 0; panel < n_panels; panel += most)
+        apply_panels(m, panel, n_panels - panel < most ? n_panels - panel : most, n_rows, x,
+                     x_stride, y + panel * GEMM_PANEL, y_stride);
     if (m->n_out % GEMM_PANEL > 0)
         apply_last(m, n_rows, x, x_stride, y, y_stride);
 }
-#endif
 
 static void apply_blas(const gemm *m, size_t n_rows, const float *x, size_t x_stride, float *y,
                        size_t y_stride)
@@ -149,9 +145,7 @@ void gemm_apply(const gemm *m, size_t n_rows, const float *x, size_t x_stride, f
                 size_t y_stride)
 {
     switch (m->way) {
-#ifdef KERNELS_HAVE_AVX2
     case GEMM_PACKED: apply_packed(m, n_rows, x, x_stride, y, y_stride); return;
-#endif
     case GEMM_BLAS: apply_blas(m, n_rows, x, x_stride, y, y_stride); return;
     default: apply_plain(m, n_rows, x, x_stride, y, y_stride); return;
     }

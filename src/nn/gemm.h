@@ -19,9 +19,8 @@
 #include <stdint.h>
 
 #include "nn/tensor.h"
+#include "nn/tiles.h"
 #include "sbeam/error.h"
-
-enum { GEMM_PANEL = 16 }; /* outputs of a tile: two registers of 8 floats */
 
 typedef enum gemm_way { GEMM_PLAIN, GEMM_BLAS, GEMM_PACKED } gemm_way;
 

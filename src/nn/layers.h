@@ -22,7 +22,7 @@ void layer_add(size_t n_rows, size_t width, float *x, size_t x_stride, const flo
 
 /* Computes out = sqrt(n) * sum_j a_j values[j] with a = softmax(query . keys[j]), over the n
  * positions of a source. The root restores the variance that an average loses. `scores` has room
- * for twice n rounded up to KERNEL_PAD. */
+ * for twice n rounded up to KERNEL_PAD_FLOAT. */
 void layer_attend(size_t n, size_t width, const float *query, const float *keys,
                   const float *values, float *out, float *scores);
 
