@@ -43,57 +43,6 @@ enum { N_LENGTHS = sizeof lengths / sizeof *lengths };
 
 /* --- kernels --- */
 
-#ifdef KERNELS_HAVE_AVX2
-static void both_kernels_give_the_same_bits(void **state)
-{
-    (void)state;
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
-        print_message("skipped: this machine has no AVX2\n");
-        skip();
-    }
-    const struct kernels *const table[2] = {&kernels_plain, &kernels_avx2};
-    static double x[MOST];
-    static float f[MOST];
-    struct {
-        double max[16], sum[16], model[16], mass[16], total, piece, piece_max, wide[256];
-        float narrow[256];
-    } out[2];
-    uint64_t generator = 1;
-    for (int round = 0; round < 40; round++)
-        for (int l = 0; l < N_LENGTHS; l++) {
-            const size_t n = lengths[l], block = n < KERNEL_BLOCK ? n : KERNEL_BLOCK;
-            const double inv_t = round % 3 == 0 ? 1 : exp(4 * normal(&generator));
-            fill(x, n, round, &generator);
-            if (round == 39)
-                x[n / 2] = NAN;
-            for (size_t i = 0; i < n; i++)
-                f[i] = (float)x[i];
-            for (int type = 0; type < 2; type++) {
-                memset(out, 0, sizeof out);
-                for (int i = 0; i < 2; i++) {
-                    const struct kernels *const k = table[i];
-                    if (type == 0) {
-                        k->blocks_float(f, n, inv_t, out[i].max, out[i].sum, out[i].model);
-                        k->weights_float(f, block, out[i].max[0], inv_t, out[i].narrow);
-                        out[i].piece = k->sum_float(f, n, &out[i].piece_max);
-                    } else {
-                        k->blocks_double(x, n, inv_t, out[i].max, out[i].sum, out[i].model);
-                        k->weights_double(x, block, out[i].max[0], inv_t, out[i].wide);
-                    }
-                    out[i].total =
-                        k->combine(out[i].max, out[i].sum, (n + KERNEL_BLOCK - 1) / KERNEL_BLOCK,
-                                   out[i].max[0], inv_t, out[i].mass);
-                }
-                /* NaN may differ in its sign, so bits are compared where it is not. */
-                if (round != 39)
-                    assert_memory_equal(&out[0], &out[1], sizeof out[0]);
-                else
-                    assert_true(isnan(out[0].total) && isnan(out[1].total));
-            }
-        }
-}
-#endif
-
 static void kernels_match_long_double(void **state)
 {
     (void)state;
@@ -312,9 +261,6 @@ static void children_agree_with_algorithm_1(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#ifdef KERNELS_HAVE_AVX2
-        cmocka_unit_test(both_kernels_give_the_same_bits),
-#endif
         cmocka_unit_test(kernels_match_long_double),
         cmocka_unit_test(removal_sums_again),
         cmocka_unit_test(tiny_members_are_drawn),

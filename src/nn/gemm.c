@@ -81,7 +81,7 @@ void gemm_close(gemm *m)
 static void apply_panels(const gemm *m, size_t panel, size_t n_panels, size_t n_rows,
                          const float *x, size_t x_stride, float *y, size_t y_stride)
 {
-    const struct tiles *const tiles = tiles_get();
+    const struct tiles *const tiles = tiles_of(kernels_get());
     const size_t n_tiles = (n_rows + tiles->most_rows - 1) / tiles->most_rows;
     const float *const weights = m->weights + panel * GEMM_PANEL * m->n_in;
     const float *const bias = m->bias + panel * GEMM_PANEL;
@@ -112,7 +112,7 @@ static void apply_last(const gemm *m, size_t n_rows, const float *x, size_t x_st
 static void apply_packed(const gemm *m, size_t n_rows, const float *x, size_t x_stride, float *y,
                          size_t y_stride)
 {
-    const size_t n_panels = m->n_out / GEMM_PANEL, most = tiles_get()->most_panels;
+    const size_t n_panels = m->n_out / GEMM_PANEL, most = tiles_of(kernels_get())->most_panels;
     for (size_t panel = 0; panel < n_panels; panel += most)
         apply_panels(m, panel, n_panels - panel < most ? n_panels - panel : most, n_rows, x,
                      x_stride, y + panel * GEMM_PANEL, y_stride);

@@ -21,7 +21,7 @@ void layer_embed(const tensor *tokens, const tensor *positions, int32_t token, i
 /* Computes out = a * sigmoid(b). */
 static void glu_block(size_t n, const float *a, const float *b, float *out)
 {
-    const struct loops *const loops = loops_get();
+    const struct loops *const loops = loops_of(kernels_get());
     float e[KERNEL_BLOCK]; /* exp(-|b|) */
     loops->minus_abs(n, b, out);
     kernels_get()->weights_float(out, n, 0, 1, e);
@@ -41,14 +41,14 @@ void layer_add(size_t n_rows, size_t width, float *x, size_t x_stride, const flo
                size_t y_stride)
 {
     for (size_t r = 0; r < n_rows; r++, x += x_stride, y += y_stride)
-        loops_get()->add(width, x, y);
+        loops_of(kernels_get())->add(width, x, y);
 }
 
 void layer_attend(size_t n, size_t width, const float *query, const float *keys,
                   const float *values, float *out, float *scores)
 {
     const size_t padded = (n + KERNEL_PAD_FLOAT - 1) / KERNEL_PAD_FLOAT * KERNEL_PAD_FLOAT;
-    const struct loops *const loops = loops_get();
+    const struct loops *const loops = loops_of(kernels_get());
     float *const share = scores + padded;
     float max = -INFINITY;
     for (size_t j = 0; j < n; j++) {

@@ -18,8 +18,10 @@ struct loops {
     void (*add_multiple)(size_t n, float factor, const float *x, float *out);
 };
 
-/* Returns the loops of the chosen instruction set. */
-const struct loops *loops_get(void);
+struct kernels;
+
+/* Returns the loops of the same instruction set as these kernels. */
+const struct loops *loops_of(const struct kernels *kernels);
 
 extern const struct loops loops_plain;
 #ifdef KERNELS_HAVE_AVX2

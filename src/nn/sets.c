@@ -20,20 +20,20 @@ static const struct {
     {&kernels_plain, &tiles_plain, &loops_plain},
 };
 
-static size_t find_set(void)
+static size_t find_set(const struct kernels *kernels)
 {
     size_t i = 0;
-    while (sets[i].kernels != kernels_get())
+    while (sets[i].kernels != kernels)
         i++;
     return i;
 }
 
-const struct tiles *tiles_get(void)
+const struct tiles *tiles_of(const struct kernels *kernels)
 {
-    return sets[find_set()].tiles;
+    return sets[find_set(kernels)].tiles;
 }
 
-const struct loops *loops_get(void)
+const struct loops *loops_of(const struct kernels *kernels)
 {
-    return sets[find_set()].loops;
+    return sets[find_set(kernels)].loops;
 }

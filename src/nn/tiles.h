@@ -13,14 +13,16 @@ struct tiles {
     size_t most_panels; /* of a tile: 1 or 2 */
     /* Computes y[r][o] = bias[o] + sum_i x[r][i] * weight[o][i] for n_rows rows and n_panels panels
      * of outputs. Panel p begins at panel + p * n_in * GEMM_PANEL, aligned to 64 bytes, and holds
-     * for each i the weights of its outputs. bias is aligned, too. Each sum runs over i in order, by
-     * fused multiply-adds, whatever the size of the tile. */
+     * for each i the weights of its outputs. bias is aligned, too. Each sum runs over i in order,
+     * by fused multiply-adds, whatever the size of the tile. */
     void (*multiply)(size_t n_rows, size_t n_panels, const float *panel, const float *bias,
                      size_t n_in, const float *x, size_t x_stride, float *y, size_t y_stride);
 };
 
-/* Returns the tiles of the chosen instruction set. */
-const struct tiles *tiles_get(void);
+struct kernels;
+
+/* Returns the tiles of the same instruction set as these kernels. */
+const struct tiles *tiles_of(const struct kernels *kernels);
 
 extern const struct tiles tiles_plain;
 #ifdef KERNELS_HAVE_AVX2
