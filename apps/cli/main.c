@@ -100,6 +100,9 @@ static int run(int argc, char **argv)
     if (argc < 2)
         return cli_usage(NULL, "no command was given");
     const char *const word = argv[1];
+    sb_error err;
+    if (sb_cpu_check(&err) != SB_OK)
+        return cli_error(NULL, &err);
     if (strcmp(word, "--version") == 0)
         return print_version();
     const int is_help = strcmp(word, "help") == 0;

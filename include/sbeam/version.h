@@ -17,9 +17,13 @@ extern "C" {
 /* Returns "MAJOR.MINOR.PATCH" of the library at run time. */
 SB_API const char *sb_version(void);
 
-/* Returns the name of the kernels in use: "avx2" or "plain". SBEAM_CPU=plain in the environment
- * forces "plain". Both give the same bits, except for neural models. */
+/* Returns the name of the kernels in use: "avx512", "avx2", "neon" or "plain". SBEAM_CPU in the
+ * environment forces one of them. All give the same bits. */
 SB_API const char *sb_cpu(void);
+
+/* Returns SB_ERR_ARGUMENT if SBEAM_CPU in the environment names kernels that this processor cannot
+ * run. Models and decoders then cannot be opened. */
+SB_API sb_status sb_cpu_check(sb_error *err);
 
 /* Returns the name of part i of this build, such as "llama.cpp", or NULL if i is past the last
  * part. Writes "yes", "no" or a version to *value, and for the part "kernels" what sb_cpu returns;

@@ -11,6 +11,7 @@
 #include "decode/method.h"
 #include "decode/result.h"
 #include "decode/slot_states.h"
+#include "math/kernels.h"
 
 enum { MOST_SLOTS = 4096 };
 
@@ -201,7 +202,9 @@ sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,
     if (decoder == NULL || spec == NULL || config == NULL)
         return status_fail(err, SB_ERR_ARGUMENT,
                            "sb_decoder_open: decoder, spec or config is NULL");
-    sb_status status = sb_config_check(config, err);
+    sb_status status = kernels_check(err);
+    if (status == SB_OK)
+        status = sb_config_check(config, err);
     sb_config chosen = *config;
     if (status == SB_OK)
         status = fit_search(

@@ -50,6 +50,7 @@ static const struct {
     {"neon", NULL, NULL},
 #endif
     {"plain", &kernels_plain, has_all},
+    {"blas", &kernels_plain, has_all}, /* the networks then multiply by OpenBLAS */
 };
 
 enum { N_SETS = sizeof sets / sizeof *sets };
@@ -97,19 +98,25 @@ bool kernels_are_forced(void)
 
 sb_status kernels_check(sb_error *err)
 {
-    if (wish() == NULL || kernels_are_forced())
-        return SB_OK;
     char possible[64] = "";
     for (size_t i = 0; i < N_SETS; i++) {
         const char *name;
         const size_t n = strlen(possible);
-        if (kernels_list(i, &name) != NULL)
-            snprintf(possible + n, sizeof possible - n, "%s%s", n > 0 ? ", " : "", name);
+        if (kernels_list(i, &name) == NULL)
+            continue;
+        if (wish() == NULL || strcmp(wish(), name) == 0)
+            return SB_OK;
+        snprintf(possible + n, sizeof possible - n, "%s%s", n > 0 ? ", " : "", name);
     }
     return status_fail(err, SB_ERR_ARGUMENT,
                        "the environment variable SBEAM_CPU is '%.40s'; expected one of what this "
                        "processor can run: %s",
                        wish(), possible);
+}
+
+sb_status sb_cpu_check(sb_error *err)
+{
+    return kernels_check(err);
 }
 
 const char *sb_cpu(void)

@@ -45,7 +45,8 @@ struct kernels {
 /* Returns the fastest kernels for this machine, or those that SBEAM_CPU names in the environment.
  * They are chosen once. */
 const struct kernels *kernels_get(void);
-/* Returns whether SBEAM_CPU names the kernels. */
+/* Returns whether SBEAM_CPU is the name of the kernels. Networks then use no other code. Without
+ * it, or with SBEAM_CPU=blas, a processor that has only plain kernels multiplies by OpenBLAS. */
 bool kernels_are_forced(void);
 /* Returns SB_ERR_ARGUMENT if SBEAM_CPU names kernels that there are not, or that this processor
  * cannot run; kernels_get then returns the fastest ones. */

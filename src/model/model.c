@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "base/utf8.h"
+#include "math/kernels.h"
 #include "model/safetensors.h"
 #include "text/words.h"
 
@@ -192,6 +193,8 @@ sb_status sb_model_open_custom(sb_model **model, const sb_model_ops *ops, const 
     if (model == NULL || ops == NULL || info == NULL)
         return status_fail(err, SB_ERR_ARGUMENT,
                            "sb_model_open_custom: model, ops or info is NULL");
+    if (kernels_check(err) != SB_OK)
+        return SB_ERR_ARGUMENT;
     if (ops->session_open == NULL || ops->session_close == NULL || ops->step == NULL)
         return status_fail(err, SB_ERR_ARGUMENT,
                            "a model table needs session_open, session_close and step");

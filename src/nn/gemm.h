@@ -2,13 +2,14 @@
  *
  * There are three ways; one is chosen when a matrix is opened.
  *
- * packed: our own kernel (AVX2 and FMA) over weights packed into panels of GEMM_PANEL outputs. With
- * few rows, when reading the weights takes most of the time, it is more than twice as fast as a
- * BLAS. The bits of a row do not depend on the other rows, so a model computes the same numbers in
- * every batch.
+ * packed: our own tiles (tiles.h) over weights packed into panels of GEMM_PANEL outputs. With few
+ * rows, when reading the weights takes most of the time, it is more than twice as fast as a BLAS.
+ * The bits of a row do not depend on the other rows nor on the instruction set, so a model computes
+ * the same numbers in every batch and on every machine.
  *
- * blas: OpenBLAS, on other machines, if it is installed (blas.h). It runs in one thread, because
- * the callers have threads of their own; loading it sets that for the whole process.
+ * blas: OpenBLAS, if it is installed (blas.h), on machines that have none of our instruction sets:
+ * there the tiles are exact but slow. It runs in one thread, because the callers have threads of
+ * their own; loading it sets that for the whole process.
  *
  * plain: the definition, in double. It is the reference for tests, and is used if there is no BLAS.
  */
@@ -33,7 +34,7 @@ typedef struct gemm {
 } gemm;
 
 /* Returns the best way on this machine, which stays the same for as long as the process runs. Loads
- * OpenBLAS if the machine needs it. SBEAM_CPU=plain rules out `packed`. */
+ * OpenBLAS if the machine needs it. */
 gemm_way gemm_best_way(void);
 /* Returns the name of a way: "packed", "OpenBLAS" or "plain". */
 const char *gemm_way_name(gemm_way way);

@@ -70,7 +70,7 @@ def test_rows_that_depend_on_the_batch(t):
     if test_translation.is_built(t):
         for more in ((), ("--draws", "3"), ("--threads", "2"), ("--draws", "3", "--threads", "2")):
             given = (*test_translation.draw_options(t), "-k", "4", "-T", "0.7", "--seed", "1", "-f", "jsonl", *more)
-            converse(t, "draw, OpenBLAS: " + " ".join(more), given, SENTENCES, env={"SBEAM_CPU": "plain"})
+            converse(t, "draw, OpenBLAS: " + " ".join(more), given, SENTENCES, env={"SBEAM_CPU": "blas"})
     gguf = test_gguf.find_model(t)
     if gguf is None:
         t.skip("coprocess: SBEAM_GGUF names no file, or this build is without llama.cpp")

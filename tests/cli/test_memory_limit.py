@@ -56,7 +56,7 @@ def test_memory_for_translation(t):
         return
     draw = ("draw", "-k", "3", "--seed", "1", "Thank you.")
     sweep(t, "draw, translation", *draw)
-    sweep(t, "draw, translation without AVX2", *draw, env={"SBEAM_CPU": "plain"})
+    sweep(t, "draw, translation without AVX2", *draw, env={"SBEAM_CPU": "blas"})
     sweep(t, "info", "info")
 
 
@@ -76,7 +76,7 @@ def test_memory_for_the_rest(t):
     sweep(t, "--help", "--help")
     sweep(t, "draw --help", "draw", "--help")
     sweep(t, "--version", "--version")
-    sweep(t, "--version without AVX2", "--version", env={"SBEAM_CPU": "plain"}, is_timing=True)
+    sweep(t, "--version without AVX2", "--version", env={"SBEAM_CPU": "blas"}, is_timing=True)
 
 
 def test_products_without_room(t):
@@ -84,7 +84,7 @@ def test_products_without_room(t):
     if not is_limitable(t) or found("^(neural models|SentencePiece): no$", t.run("--version").out):
         t.skip("matrix products with limited memory: a sanitizer, or no neural models or no SentencePiece")
         return
-    plain = {"SBEAM_CPU": "plain"}
+    plain = {"SBEAM_CPU": "blas"}
     r = t.run("--version", prefix=limited(200_000), env=plain).exits(0, "--version without room for OpenBLAS")
     r.prints("^OpenBLAS: no$", "--version: OpenBLAS is not used")
     r = t.run("info", prefix=limited(200_000), env=plain).exits(0, "info without room for OpenBLAS")
