@@ -1,18 +1,31 @@
-/* bench/gemm: the packed matrix product beside OpenBLAS, for the sizes of the networks in use.
+/* bench/gemm: the packed matrix product with each instruction set of this processor, beside
+ * OpenBLAS, for the sizes of the networks in use.
  *
  * Each line is one product y = x W^T + b, repeated over copies of W that together are larger than
- * the caches, as the layers of a network are; the two take turns, and the smallest time counts.
- * CSV on stdout: rows, outputs, inputs, and for each way billions of operations a second. */
+ * the caches, as the layers of a network are. The contestants take turns, and the smallest time
+ * counts. CSV on stdout: rows, outputs, inputs, the contestant (an instruction set, or OpenBLAS
+ * with the processor that it takes this one for) and billions of operations a second. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "math/kernels.h"
 #include "nn/blas.h"
 #include "nn/gemm.h"
 
 enum { REPEATS = 7, MOST_ROWS = 320, MOST_OUT = 32000, MOST_IN = 768, MOST_COPIES = 128 };
+enum { MOST_CONTESTANTS = 4 };
 
 static const size_t BYTES_TOGETHER = (size_t)20 << 20;
+
+struct contestant {
+    char name[40];
+    gemm_way way;
+    const struct tiles *tiles;
+};
+
+static struct contestant contestants[MOST_CONTESTANTS];
+static size_t n_contestants;
 
 static double now(void)
 {
@@ -40,9 +53,12 @@ static void *memory(size_t n)
     return m;
 }
 
-static double billions(const gemm *copies, size_t n_copies, size_t rows, const float *x, float *y)
+static double billions(gemm *copies, size_t n_copies, const struct tiles *tiles, size_t rows,
+                       const float *x, float *y)
 {
     const size_t n_in = copies[0].n_in, n_out = copies[0].n_out;
+    for (size_t c = 0; c < n_copies; c++)
+        copies[c].tiles = tiles;
     const double start = now();
     for (size_t c = 0; c < n_copies; c++)
         gemm_apply(&copies[c], rows, x, n_in, y, n_out);
@@ -52,8 +68,8 @@ static double billions(const gemm *copies, size_t n_copies, size_t rows, const f
 static void measure(size_t n_out, size_t n_in, const float *numbers, float *y)
 {
     static const gemm_way ways[] = {GEMM_PACKED, GEMM_BLAS};
-    static const size_t rows[] = {1, 5, 20, 100, MOST_ROWS};
-    static gemm copies[2][MOST_COPIES];
+    static const size_t rows[] = {1, 5, 20, 64, 100, MOST_ROWS};
+    static gemm copies[2][MOST_COPIES]; /* by way */
     const size_t n_copies = 1 + BYTES_TOGETHER / (n_out * n_in * sizeof(float));
     const tensor weights = {.type = TENSOR_F32,
                             .n_dims = 2,
@@ -70,19 +86,40 @@ static void measure(size_t n_out, size_t n_in, const float *numbers, float *y)
             if (gemm_open(&copies[w][c], ways[w], n_out, n_in, &weights, &bias, NULL) != SB_OK)
                 exit(1);
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-        double best[2] = {0, 0};
+        double best[MOST_CONTESTANTS] = {0};
         for (int i = 0; i < REPEATS; i++)
-            for (size_t w = 0; w < 2; w++) {
-                const double rate = billions(copies[w], n_copies, rows[r], numbers, y);
-                best[w] = rate > best[w] ? rate : best[w];
+            for (size_t c = 0; c < n_contestants; c++) {
+                gemm *const own = copies[contestants[c].way == GEMM_BLAS];
+                const double rate =
+                    billions(own, n_copies, contestants[c].tiles, rows[r], numbers, y);
+                best[c] = rate > best[c] ? rate : best[c];
             }
-        printf("%zu,%zu,%zu,%.1f,%.1f,%.2f\n", rows[r], n_out, n_in, best[0], best[1],
-               best[0] / best[1]);
+        for (size_t c = 0; c < n_contestants; c++)
+            printf("%zu,%zu,%zu,%s,%.1f\n", rows[r], n_out, n_in, contestants[c].name, best[c]);
         fflush(stdout);
     }
     for (size_t w = 0; w < 2; w++)
         for (size_t c = 0; c < n_copies; c++)
             gemm_close(&copies[w][c]);
+}
+
+/* Lists the instruction sets of this processor, without plain C, and OpenBLAS. */
+static void list_contestants(void)
+{
+    const char *name;
+    for (size_t i = 0; kernels_list(i, &name) != NULL || name != NULL; i++) {
+        const struct kernels *const kernels = kernels_list(i, &name);
+        if (kernels == NULL || kernels == &kernels_plain || n_contestants + 1 == MOST_CONTESTANTS)
+            continue;
+        struct contestant *const c = &contestants[n_contestants++];
+        snprintf(c->name, sizeof c->name, "%s", name);
+        c->way = GEMM_PACKED;
+        c->tiles = tiles_of(kernels);
+    }
+    struct contestant *const c = &contestants[n_contestants++];
+    const char *const core = blas_core();
+    snprintf(c->name, sizeof c->name, "OpenBLAS (%s)", core != NULL ? core : "unknown");
+    c->way = GEMM_BLAS;
 }
 
 int main(void)
@@ -92,14 +129,11 @@ int main(void)
               stderr);
         return 1;
     }
-    if (gemm_best_way() != GEMM_PACKED) {
-        fputs("gemm: this machine has no AVX2, so there is no packed product\n", stderr);
-        return 1;
-    }
+    list_contestants();
     float *const numbers = memory((size_t)MOST_OUT * 256);
     float *const y = memory((size_t)MOST_ROWS * MOST_OUT);
     fill(numbers, (size_t)MOST_OUT * 256);
-    puts("rows,outputs,inputs,packed_gflops,openblas_gflops,packed_over_openblas");
+    puts("rows,outputs,inputs,contestant,gflops");
     measure(256, 256, numbers, y);
     measure(512, MOST_IN, numbers, y);
     measure(8000, 256, numbers, y);

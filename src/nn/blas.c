@@ -20,6 +20,7 @@ typedef void (*set_threads_function)(int n);
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static sgemm_function sgemm; /* NULL: OpenBLAS cannot be used */
+static char *(*get_core)(void);
 
 /* Returns whether there is room for OpenBLAS. If OpenBLAS cannot allocate a buffer, it tries again
  * for ever, so it is loaded only if there is room for all its buffers. On x86-64 a buffer takes 128
@@ -62,6 +63,7 @@ static void load(void)
         dlclose(library);
         return;
     }
+    find_function(library, "openblas_get_corename", &get_core, sizeof get_core);
     set_threads(1); /* the callers have threads of their own */
     sgemm = multiply;
 }
@@ -69,6 +71,11 @@ static void load(void)
 bool blas_load(void)
 {
     return pthread_once(&once, load) == 0 && sgemm != NULL;
+}
+
+const char *blas_core(void)
+{
+    return get_core != NULL ? get_core() : NULL;
 }
 
 void blas_multiply(size_t n_rows, size_t n_out, size_t n_in, const float *x, size_t x_stride,

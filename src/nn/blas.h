@@ -13,6 +13,10 @@
  * it. */
 bool blas_load(void);
 
+/* Returns the processor that OpenBLAS takes this one for, which decides how fast it is, or NULL if
+ * it does not tell. blas_load() must have returned true. */
+const char *blas_core(void);
+
 /* Adds to y (n_rows, n_out) the product of x (n_rows, n_in) and the transpose of w (n_out, n_in).
  * The strides are floats between rows. blas_load() must have returned true. */
 void blas_multiply(size_t n_rows, size_t n_out, size_t n_in, const float *x, size_t x_stride,

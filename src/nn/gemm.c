@@ -55,6 +55,7 @@ sb_status gemm_open(gemm *m, gemm_way way, size_t n_out, size_t n_in, const tens
     }
     const uintptr_t start = ((uintptr_t)memory + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     *m = (gemm){.n_out = n_out, .n_in = n_in, .way = way, .memory = memory};
+    m->tiles = tiles_of(kernels_get());
     if (way == GEMM_BLAS && !blas_load())
         m->way = GEMM_PLAIN;
     m->weights = (float *)start;
@@ -81,7 +82,7 @@ void gemm_close(gemm *m)
 static void apply_panels(const gemm *m, size_t panel, size_t n_panels, size_t n_rows,
                          const float *x, size_t x_stride, float *y, size_t y_stride)
 {
-    const struct tiles *const tiles = tiles_of(kernels_get());
+    const struct tiles *const tiles = m->tiles;
     const size_t n_tiles = (n_rows + tiles->most_rows - 1) / tiles->most_rows;
     const float *const weights = m->weights + panel * GEMM_PANEL * m->n_in;
     const float *const bias = m->bias + panel * GEMM_PANEL;
@@ -112,7 +113,7 @@ static void apply_last(const gemm *m, size_t n_rows, const float *x, size_t x_st
 static void apply_packed(const gemm *m, size_t n_rows, const float *x, size_t x_stride, float *y,
                          size_t y_stride)
 {
-    const size_t n_panels = m->n_out / GEMM_PANEL, most = tiles_of(kernels_get())->most_panels;
+    const size_t n_panels = m->n_out / GEMM_PANEL, most = m->tiles->most_panels;
     for (size_t panel = 0; panel < n_panels; panel += most)
         apply_panels(m, panel, n_panels - panel < most ? n_panels - panel : most, n_rows, x,
                      x_stride, y + panel * GEMM_PANEL, y_stride);

@@ -28,6 +28,7 @@ typedef enum gemm_way { GEMM_PLAIN, GEMM_BLAS, GEMM_PACKED } gemm_way;
 typedef struct gemm {
     size_t n_out, n_in;
     gemm_way way;
+    const struct tiles *tiles; /* for `packed`; those of the chosen kernels */
     float *weights; /* packed: (n_out / 16 rounded up, n_in, 16), aligned; else (n_out, n_in) */
     float *bias;    /* (n_out); packed: padded with zeros to whole panels */
     void *memory;   /* the memory of both */
