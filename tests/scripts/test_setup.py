@@ -14,7 +14,7 @@ NOTE = '#!/bin/sh\necho "${0##*/} $*" >>"$NOTES"\n'
 PROGRAMS = {
     'id': '#!/bin/sh\necho 1000\n',
     'dpkg-query': '#!/bin/sh\nfor package; do :; done\ncase " $MISSING " in *" $package "*) exit 1 ;; esac\n'
-                  'echo installed\n',
+                  'echo all installed\n',
     'apt-get': NOTE + 'exit 1\n',
     'sudo': NOTE + 'exit 1\n',
     # A Python that can make virtual environments, and has no modules.
