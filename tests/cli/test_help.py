@@ -1,4 +1,5 @@
 """Help, version, and wrong usage."""
+import platform
 import re
 
 COMMANDS = ("draw", "score", "tree", "shuf", "info", "bench")
@@ -34,13 +35,21 @@ def test_version(t):
     r = t.run("--version").exits(0, "--version")
     r.prints(r"^sbeam [0-9]+\.[0-9]+\.[0-9]+", "--version has a number")
     first, parts = r.lines[0], r.lines[1:]
-    r.check(re.search(r"^sbeam [0-9]+\.[0-9]+\.[0-9]+ \((avx2|plain) kernels\)$", first), "--version: its first line")
+    r.check(re.search(r"^sbeam [0-9]+\.[0-9]+\.[0-9]+ \((avx512|avx2|neon|plain) kernels\)$", first), "--version: its first line")
     t.same([part.split(": ")[0] for part in parts],
            ["neural models", "SentencePiece", "llama.cpp", "OpenBLAS", "utf8proc", "kernels"],
            "--version: a line for each part of the build")
-    r.check(all(re.search(": (yes|no|not needed|[0-9][-.0-9a-z]*|avx2|plain)$", part) for part in parts),
+    r.check(all(re.search(": (yes|no|not needed|[0-9][-.0-9a-z]*|avx512|avx2|neon|plain)$", part) for part in parts),
             "--version: yes, no or a version")
     t.run("--version", env={"SBEAM_CPU": "plain"}).prints("^kernels: plain$", "--version: the kernels in use")
+    for name in ("avx3", "neon" if platform.machine() == "x86_64" else "avx2", "plain "):
+        r = t.run("--version", env={"SBEAM_CPU": name})
+        r.exits(2, "SBEAM_CPU=%s: exit status" % name)
+        r.says("the environment variable SBEAM_CPU is '%s'; expected one of what this processor can run: .*plain" % name,
+               "SBEAM_CPU=%s: why" % name)
+    lines = {name: t.run("draw", "-m", t.arpa, "-k", "5", "--seed", "1", "-f", "jsonl", env={"SBEAM_CPU": name}).out
+             for name in ("", "plain")}
+    t.same(lines[""], lines["plain"], "SBEAM_CPU: the same draws")
 
 
 def test_usage(t):
