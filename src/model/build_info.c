@@ -1,7 +1,7 @@
 /* Lists the parts of the library that a build may lack, for bug reports and `sbeam --version`.
  *
  * The macros SBEAM_HAVE_... are set by meson.build. OpenBLAS is not a part of the build: neural
- * models load it on machines without AVX2, if it is installed. */
+ * models load it on machines without AVX2 and NEON, if it is installed. */
 #include <stddef.h>
 
 #include "model/backend.h"
