@@ -80,7 +80,7 @@ static void note(struct times *times, uint64_t rank, uint64_t n, double ms)
 
 /* --- draws --- */
 
-/* What the functions of the pipe share: one input, and the sums over all inputs. */
+/* The data that the functions of the pipe share: one input, and the sums over all inputs. */
 struct draws {
     sb_input input;
     bool is_given;

@@ -258,8 +258,9 @@ static int count_certain(void *user, const sb_input *input, const sb_certain *fo
     return 0;
 }
 
-/* Where doubles have no room for the noise, the G of all prefixes that wait may be equal. The
- * search must still go on, and the draw is refused, as by level search. */
+/* If log-probabilities are so low that adding the noise does not change them, all prefixes that
+ * wait may have the same G. The search must still go on. The draw is refused, as by level search.
+ */
 static void equal_values_do_not_stop_the_search(void **state)
 {
     (void)state;

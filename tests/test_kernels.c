@@ -28,8 +28,8 @@ static double uniform(void)
     return ((double)(generator >> 11) + 0.5) * 0x1p-53;
 }
 
-/* Fills x with scores of one kind: of ordinary size, far apart, denormal, many equal, with -inf,
- * with zeros of both signs, or with one that is no number. */
+/* Fills x with scores of one kind. They are of ordinary size, far apart, denormal, or often equal;
+ * some kinds have -inf, zeros of both signs, or one score that is NaN or +inf. */
 static void fill(double *x, size_t n, int kind)
 {
     for (size_t i = 0; i < n; i++) {
@@ -49,7 +49,7 @@ static void fill(double *x, size_t n, int kind)
 
 enum { N_KINDS = 9 };
 
-/* What the kernels compute from a row. */
+/* The numbers that the kernels compute from a row. */
 struct outcome {
     double max[MOST_BLOCKS], sum[MOST_BLOCKS], model[MOST_BLOCKS], mass[MOST_BLOCKS + KERNEL_PAD];
     double total, piece, piece_max, wide[KERNEL_BLOCK];

@@ -14,7 +14,7 @@
 
 /* --- repeating a draw --- */
 
-/* What is not the same in the repeated draw. */
+/* How a repeated draw differs from its record. */
 typedef struct verify_outcome {
     bool is_equal;        /* every bit is the same */
     double rounding;      /* the largest difference of a log-probability */

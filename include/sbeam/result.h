@@ -32,7 +32,7 @@ typedef enum sb_stopped_by {
     SB_STOPPED_BY_EXHAUSTED = 4 /* the model has no other sequences */
 } sb_stopped_by;
 
-/* Returns "mass", "texts", "k" or "exhausted", or "nothing" if there is no rule. */
+/* Returns "mass", "texts", "k" or "exhausted"; for a draw without a rule it returns "nothing". */
 SB_API const char *sb_stopped_by_name(sb_stopped_by reason);
 
 /* One sequence. A number that the method does not have is NaN. All logarithms are natural. */

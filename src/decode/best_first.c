@@ -99,7 +99,8 @@ static sb_status take_children(sb_decoder *decoder, struct slot *slot, const str
     return SB_OK;
 }
 
-/* Expands a node for a draw of k sequences, and drops the children for which there is no room. */
+/* Expands a node for a draw of k sequences. Children that do not fit into the frontier are
+ * dropped. */
 static sb_status expand_node(sb_decoder *decoder, struct slot *slot, const struct entry *node)
 {
     struct row *const row = slot_row(decoder, slot, node);
@@ -239,7 +240,7 @@ static sb_status take_leaves(sb_decoder *decoder, struct slot *slot, sb_stopped_
 
 /* Chooses the best nodes as the next to be evaluated. If the frontier is full, its worst entry is
  * not one of them: only its G is needed, for kappa. But the best node is always chosen, also if all
- * entries have the same G, as they may if a double has no room for the noise. */
+ * entries have the same G. This happens if log-probabilities are too low for the noise. */
 static sb_status choose_nodes(sb_decoder *decoder, struct slot *slot)
 {
     struct frontier *const frontier = &best_first_of(slot)->frontier;

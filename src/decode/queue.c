@@ -100,7 +100,7 @@ struct queue_item queue_pop_best(struct queue *queue)
     return popped;
 }
 
-/* Returns the index of the worst item of pair p, or n if there is no such pair. */
+/* Returns the index of the worst item of pair p. If pair p is past the end, returns n. */
 static size_t worst_of_pair(size_t p, size_t n)
 {
     return 2 * p + 1 < n ? 2 * p + 1 : 2 * p < n ? 2 * p : n;

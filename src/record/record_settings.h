@@ -20,7 +20,7 @@ void record_settings_put(json_buffer *to, const sb_model *model, const sb_config
  * sb_record_close frees. */
 sb_status record_settings_read(sb_record *record, sb_error *err);
 
-/* Returns the total probability that ends the draw, or 0 if there is no such rule. */
+/* Returns the total probability that ends the draw. If the draw has no such rule, returns 0. */
 double record_settings_until_mass(const sb_record *record);
 /* Checks that record->stopped_by can follow from the rules among the settings. */
 sb_status record_settings_check_rule(const sb_record *record, sb_error *err);

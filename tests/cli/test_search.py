@@ -7,7 +7,7 @@ import signal
 
 from coprocess import Coprocess
 
-# What may depend on the search: its settings, its cost, and a sum whose order it chooses.
+# These keys may depend on the search: its settings, its cost, and a sum that it adds up in its own order.
 OF_THE_SEARCH = ("search", "parallel", "model_rows", "log_p_draw")
 EVERYDAY = "enfr-everyday.safetensors"
 
