@@ -1,14 +1,16 @@
 /* Fuzzes the settings and what is drawn with them: "name=value" lines set a config, and whatever
- * passes the check must draw, by any method, from rows made of the remaining bytes. Sequences are
- * distinct, in order, and their log-probabilities at most 0. */
+ * passes the check must draw, by any method and search, from rows made of the remaining bytes.
+ * Sequences are in order, and their log-probabilities at most 0. Each row continues a state that
+ * the host has, and takes the place of no state but one that a row of this step continues. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sbeam/sbeam.h"
 
-enum { VOCAB = 5, MOST_STEPS = 200 };
+enum { VOCAB = 5, MOST_STEPS = 200, MOST_STATES = 100000 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -51,6 +53,45 @@ static void check_result(const sb_result *result)
     }
 }
 
+/* Two sequences have the same text if their first tokens are the same. */
+static int is_new_text(void *user, int32_t slot, int32_t rank, const sb_sequence *sequence)
+{
+    bool *const seen = user;
+    require(slot == 0 && rank >= 0);
+    if (rank == 0)
+        memset(seen, 0, (VOCAB + 1) * sizeof *seen);
+    const int32_t text = sequence->n_tokens > 0 ? sequence->tokens[0] : VOCAB;
+    require(text >= 0 && text <= VOCAB);
+    const int is_new = !seen[text];
+    seen[text] = true;
+    return is_new;
+}
+
+/* Follows the states of a step: `held` says which numbers the host has. */
+static void keep_states(sb_decoder *decoder, int32_t n_rows, bool *held)
+{
+    const int32_t *from, *to, *released;
+    sb_error err;
+    const int32_t n_released = sb_decoder_states(decoder, &from, &to, &released, &err);
+    require(n_released >= 0);
+    for (int32_t i = 0; i < n_rows; i++)
+        require(from[i] == -1 || (from[i] >= 0 && from[i] < MOST_STATES && held[from[i]]));
+    for (int32_t i = 0; i < n_released; i++) {
+        require(released[i] >= 0 && released[i] < MOST_STATES && held[released[i]]);
+        held[released[i]] = false;
+    }
+    for (int32_t i = 0; i < n_rows; i++)
+        if (from[i] >= 0)
+            held[from[i]] = false;
+    for (int32_t i = 0; i < n_rows; i++) {
+        require(to[i] >= 0 && to[i] < MOST_STATES && !held[to[i]]);
+        held[to[i]] = true;
+    }
+    for (int32_t i = 0; i < n_rows; i++)
+        if (from[i] >= 0)
+            held[from[i]] = true;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t *const end = data + size;
@@ -71,8 +112,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         sb_config_default(&defaults);
         config.max_samples = defaults.max_samples;
     }
-    const sb_decoder_spec spec = {
-        .vocab_size = VOCAB, .eos = 4, .row_type = SB_ROW_FLOAT, .max_slots = 1};
+    bool seen[VOCAB + 1];
+    static bool held[MOST_STATES];
+    memset(held, 0, sizeof held);
+    const sb_decoder_spec spec = {.vocab_size = VOCAB,
+                                  .eos = 4,
+                                  .row_type = SB_ROW_FLOAT,
+                                  .max_slots = 1,
+                                  .keeps_states = true,
+                                  .user = seen,
+                                  .is_new_text = is_new_text};
     const sb_job job = {0};
     sb_decoder *decoder;
     sb_result *result;
@@ -82,6 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int step = 0; status == SB_OK && !sb_decoder_done(decoder) && step < MOST_STEPS; step++) {
         const int32_t *parent, *token, *input;
         const int32_t n = sb_decoder_rows(decoder, &parent, &token, &input);
+        keep_states(decoder, n, held);
         float *const rows = calloc((size_t)n * VOCAB, sizeof *rows);
         require(rows != NULL);
         for (int32_t i = 0; i < n * VOCAB && at < end; i++)
