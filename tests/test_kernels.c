@@ -13,6 +13,7 @@
 
 #include "math/kernels.h"
 #ifdef SBEAM_HAVE_NN
+#include "nn/gemm.h"
 #include "nn/loops.h"
 #include "nn/tiles.h"
 #endif
@@ -135,27 +136,6 @@ static float *numbers(size_t n, double scale)
     return x;
 }
 
-/* Multiplies with tiles of one size, and returns y with what lies between its rows. */
-static void multiply(const struct tiles *tiles, size_t n_panels, size_t n_rows, const float *panel,
-                     const float *bias, size_t n_in, const float *x, size_t x_stride, float *y,
-                     size_t y_stride)
-{
-    for (size_t p = 0; p < n_panels;)
-        for (size_t row = 0,
-                    n = tiles->most_panels < n_panels - p ? tiles->most_panels : n_panels - p;
-             ; row += tiles->most_rows) {
-            const size_t left = n_rows - row;
-            tiles->multiply(left < tiles->most_rows ? left : tiles->most_rows, n,
-                            panel + p * n_in * GEMM_PANEL, bias + p * GEMM_PANEL, n_in,
-                            x + row * x_stride, x_stride, y + row * y_stride + p * GEMM_PANEL,
-                            y_stride);
-            if (left <= tiles->most_rows) {
-                p += n;
-                break;
-            }
-        }
-}
-
 static void products_have_the_bits_of_plain(void **state)
 {
     (void)state;
@@ -169,8 +149,8 @@ static void products_have_the_bits_of_plain(void **state)
         for (size_t i = 0; i < sizeof ins / sizeof *ins; i++)
             for (size_t n_panels = 1; n_panels <= 5; n_panels += 2)
                 for (size_t n_rows = 1; n_rows <= 30; n_rows++) {
-                    const size_t n_in = ins[i], x_stride = n_in + 3,
-                                 y_stride = n_panels * GEMM_PANEL + 5;
+                    const size_t n_in = ins[i], n_out = n_panels * GEMM_PANEL - n_rows % 3,
+                                 x_stride = n_in + 3, y_stride = n_out + 5;
                     const double scale = n_rows % 7 == 0 ? 0x1p-70 : 1; /* denormal products */
                     float *const panel = numbers(n_panels * n_in * GEMM_PANEL, scale);
                     float *const bias = numbers(n_panels * GEMM_PANEL, scale * scale);
@@ -178,10 +158,15 @@ static void products_have_the_bits_of_plain(void **state)
                     float *const y = numbers(n_rows * y_stride, 1);
                     float *const expected = numbers(n_rows * y_stride, 1);
                     memcpy(expected, y, n_rows * y_stride * sizeof *y);
-                    multiply(tiles_of(&kernels_plain), n_panels, n_rows, panel, bias, n_in, x,
-                             x_stride, expected, y_stride);
-                    multiply(tiles_of(kernels), n_panels, n_rows, panel, bias, n_in, x, x_stride, y,
-                             y_stride);
+                    gemm product = {.n_out = n_out,
+                                    .n_in = n_in,
+                                    .way = GEMM_PACKED,
+                                    .weights = panel,
+                                    .bias = bias,
+                                    .tiles = &tiles_plain};
+                    gemm_apply(&product, n_rows, x, x_stride, expected, y_stride);
+                    product.tiles = tiles_of(kernels);
+                    gemm_apply(&product, n_rows, x, x_stride, y, y_stride);
                     assert_memory_equal(y, expected, n_rows * y_stride * sizeof *y);
                     free(panel);
                     free(bias);

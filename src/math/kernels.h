@@ -55,15 +55,7 @@ sb_status kernels_check(sb_error *err);
  * past the end of the list. */
 const struct kernels *kernels_list(size_t i, const char **name);
 
-extern const struct kernels kernels_plain;
-#ifdef KERNELS_HAVE_AVX2
-extern const struct kernels kernels_avx2;
-#endif
-#ifdef KERNELS_HAVE_AVX512
-extern const struct kernels kernels_avx512;
-#endif
-#ifdef KERNELS_HAVE_NEON
-extern const struct kernels kernels_neon;
-#endif
+/* Those that are compiled. */
+extern const struct kernels kernels_plain, kernels_avx2, kernels_avx512, kernels_neon;
 
 #endif

@@ -77,12 +77,18 @@ void gemm_close(gemm *m)
 
 /* --- applying --- */
 
+static const struct tiles *tiles_for(const gemm *m, size_t n_rows)
+{
+    const struct tiles *const few = m->tiles->for_few_rows;
+    return few != NULL && n_rows <= few->most_rows ? few : m->tiles;
+}
+
 /* Computes n_panels panels of outputs. Divides the rows evenly over the smallest number of tiles:
  * with tiles of 6, 20 rows become four tiles of 5, not three of 6 and a slow one of 2. */
 static void apply_panels(const gemm *m, size_t panel, size_t n_panels, size_t n_rows,
                          const float *x, size_t x_stride, float *y, size_t y_stride)
 {
-    const struct tiles *const tiles = m->tiles;
+    const struct tiles *const tiles = tiles_for(m, n_rows);
     const size_t n_tiles = (n_rows + tiles->most_rows - 1) / tiles->most_rows;
     const float *const weights = m->weights + panel * GEMM_PANEL * m->n_in;
     const float *const bias = m->bias + panel * GEMM_PANEL;
@@ -113,7 +119,9 @@ static void apply_last(const gemm *m, size_t n_rows, const float *x, size_t x_st
 static void apply_packed(const gemm *m, size_t n_rows, const float *x, size_t x_stride, float *y,
                          size_t y_stride)
 {
-    const size_t n_panels = m->n_out / GEMM_PANEL, most = m->tiles->most_panels;
+    const size_t n_panels = m->n_out / GEMM_PANEL;
+    /* Two panels are two streams of weights, which are faster only if tiles have all their rows. */
+    const size_t most = n_rows < m->tiles->most_rows ? 1 : m->tiles->most_panels;
     for (size_t panel = 0; panel < n_panels; panel += most)
         apply_panels(m, panel, n_panels - panel < most ? n_panels - panel : most, n_rows, x,
                      x_stride, y + panel * GEMM_PANEL, y_stride);

@@ -23,15 +23,6 @@ struct kernels;
 /* Returns the loops of the same instruction set as these kernels. */
 const struct loops *loops_of(const struct kernels *kernels);
 
-extern const struct loops loops_plain;
-#ifdef KERNELS_HAVE_AVX2
-extern const struct loops loops_avx2;
-#endif
-#ifdef KERNELS_HAVE_AVX512
-extern const struct loops loops_avx512;
-#endif
-#ifdef KERNELS_HAVE_NEON
-extern const struct loops loops_neon;
-#endif
+extern const struct loops loops_plain, loops_avx2, loops_avx512, loops_neon; /* if compiled */
 
 #endif

@@ -41,52 +41,51 @@ enum { PARTS = GEMM_PANEL / FLOAT_LANES }; /* vectors of a panel */
         UNROLL(v, VECTORS) memcpy(y + r * y_stride + v * FLOAT_LANES, &sum[r][v], sizeof(vfloat)); \
     }
 
-#define DEFINE_SIX(PANELS)                                                                         \
-    DEFINE_TILE(1, PANELS)                                                                         \
-    DEFINE_TILE(2, PANELS)                                                                         \
-    DEFINE_TILE(3, PANELS)                                                                         \
-    DEFINE_TILE(4, PANELS)                                                                         \
-    DEFINE_TILE(5, PANELS)                                                                         \
-    DEFINE_TILE(6, PANELS)
-#define NAME_SIX(PANELS)                                                                           \
-    tile_1_##PANELS, tile_2_##PANELS, tile_3_##PANELS, tile_4_##PANELS, tile_5_##PANELS,           \
-        tile_6_##PANELS
-
 /* The number of registers decides how large a tile can be: 24 of 32 with AVX-512 and NEON, 12 of 16
- * with AVX2 hold sums. */
-DEFINE_SIX(1)
+ * with AVX2 hold sums. A product of few rows has few sums, with AVX-512 too few to keep the
+ * multipliers busy: it is up to a fourth slower than with AVX2, which therefore takes products of
+ * at most 6 rows. If there are more, no tile has fewer than 6. */
 #ifdef __AVX512F__
-#define DEFINE_TWELVE(PANELS)                                                                      \
-    DEFINE_TILE(7, PANELS)                                                                         \
-    DEFINE_TILE(8, PANELS)                                                                         \
-    DEFINE_TILE(9, PANELS)                                                                         \
-    DEFINE_TILE(10, PANELS)                                                                        \
-    DEFINE_TILE(11, PANELS)                                                                        \
-    DEFINE_TILE(12, PANELS)
-#define NAME_TWELVE(PANELS)                                                                        \
-    NAME_SIX(PANELS), tile_7_##PANELS, tile_8_##PANELS, tile_9_##PANELS, tile_10_##PANELS,         \
-        tile_11_##PANELS, tile_12_##PANELS
-DEFINE_TWELVE(1)
-DEFINE_SIX(2)
-DEFINE_TWELVE(2)
-enum { MOST_ROWS = 12, MOST_PANELS = 2 };
+#define FOR_EACH_SIZE(MACRO, PANELS)                                                               \
+    MACRO(6, PANELS)                                                                               \
+    MACRO(7, PANELS)                                                                               \
+    MACRO(8, PANELS)                                                                               \
+    MACRO(9, PANELS)                                                                               \
+    MACRO(10, PANELS)                                                                              \
+    MACRO(11, PANELS)                                                                              \
+    MACRO(12, PANELS)
+enum { LEAST_ROWS = 6, MOST_ROWS = 12, MOST_PANELS = 2 };
+#define FOR_FEW_ROWS &tiles_avx2
 #else
-enum { MOST_ROWS = 6, MOST_PANELS = 1 };
+#define FOR_EACH_SIZE(MACRO, PANELS)                                                               \
+    MACRO(1, PANELS)                                                                               \
+    MACRO(2, PANELS)                                                                               \
+    MACRO(3, PANELS)                                                                               \
+    MACRO(4, PANELS)                                                                               \
+    MACRO(5, PANELS)                                                                               \
+    MACRO(6, PANELS)
+enum { LEAST_ROWS = 1, MOST_ROWS = 6, MOST_PANELS = 1 };
+#define FOR_FEW_ROWS NULL
+#endif
+
+#define NAME_TILE(ROWS, PANELS) tile_##ROWS##_##PANELS,
+
+FOR_EACH_SIZE(DEFINE_TILE, 1)
+#ifdef __AVX512F__
+FOR_EACH_SIZE(DEFINE_TILE, 2)
 #endif
 
 static void multiply(size_t n_rows, size_t n_panels, const float *panel, const float *bias,
                      size_t n_in, const float *x, size_t x_stride, float *y, size_t y_stride)
 {
-    static void (*const tiles[MOST_PANELS][MOST_ROWS])(const float *, const float *, size_t,
-                                                       const float *, size_t, float *, size_t) = {
+    static void (*const tiles[MOST_PANELS][MOST_ROWS - LEAST_ROWS + 1])(
+        const float *, const float *, size_t, const float *, size_t, float *, size_t) = {
+        {FOR_EACH_SIZE(NAME_TILE, 1)},
 #ifdef __AVX512F__
-        {NAME_TWELVE(1)},
-        {NAME_TWELVE(2)},
-#else
-        {NAME_SIX(1)},
+        {FOR_EACH_SIZE(NAME_TILE, 2)},
 #endif
     };
-    tiles[n_panels - 1][n_rows - 1](panel, bias, n_in, x, x_stride, y, y_stride);
+    tiles[n_panels - 1][n_rows - LEAST_ROWS](panel, bias, n_in, x, x_stride, y, y_stride);
 }
 
-const struct tiles TILES_TABLE = {MOST_ROWS, MOST_PANELS, multiply};
+const struct tiles TILES_TABLE = {MOST_ROWS, MOST_PANELS, FOR_FEW_ROWS, multiply};
