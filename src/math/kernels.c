@@ -79,13 +79,17 @@ static inline vdouble exp_double(vdouble y)
     return p * scale;
 }
 
-/* Return the largest lane. It does not matter in which order the lanes are compared, except that
- * the sum makes -0 the same as 0. */
+/* Return the largest lane. It does not matter in which order the lanes are compared, because the
+ * sum makes -0 the same as 0. No lane of floats is NaN (see block_top). */
 static inline double top_float(vfloat v)
 {
+#ifdef __AVX512F__
+    const float top = _mm512_reduce_max_ps(v);
+#else
     float top = v[0];
     for (int lane = 1; lane < FLOAT_LANES; lane++)
         top = v[lane] > top ? v[lane] : top;
+#endif
     return (double)top + 0.0;
 }
 
@@ -103,7 +107,7 @@ static inline double shift_of(double max)
     return max == -INFINITY ? 0 : max;
 }
 
-/* Returns the largest scores of a block, lane by lane. */
+/* Returns the largest scores of a block, lane by lane, without the NaN among them. */
 static inline vfloat block_top(const float *x, size_t size)
 {
     vfloat top[FLOAT_PARTS];
