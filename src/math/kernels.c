@@ -264,6 +264,13 @@ static double sum_float(const float *x, size_t n, double *max)
     return total_float(block_sum(x, n, splat_float((float)shift_of(*max)), exponent_of(1)));
 }
 
+#ifdef __AVX512F__
+#define FOR_SHORT_ROWS &kernels_avx2
+#else
+#define FOR_SHORT_ROWS NULL
+#endif
+
 const struct kernels KERNELS_TABLE = {
-    KERNELS_NAME, blocks_float, blocks_double, weights_float, weights_double, combine, sum_float,
+    KERNELS_NAME,   blocks_float, blocks_double, weights_float,
+    weights_double, combine,      sum_float,     FOR_SHORT_ROWS,
 };

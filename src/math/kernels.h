@@ -16,9 +16,10 @@
 #include "sbeam/error.h"
 
 enum {
-    KERNEL_BLOCK = 256,   /* scores in a block */
-    KERNEL_PAD = 8,       /* weights are computed up to a multiple of this, with zeros at the end */
-    KERNEL_PAD_FLOAT = 16 /* buffers of float weights have room up to a multiple of this */
+    KERNEL_BLOCK = 256, /* scores in a block */
+    KERNEL_PAD = 8,     /* weights are computed up to a multiple of this, with zeros at the end */
+    KERNEL_PAD_FLOAT = 16, /* buffers of float weights have room up to a multiple of this */
+    KERNEL_SHORT = 4       /* scores of a short row */
 };
 
 struct kernels {
@@ -40,6 +41,8 @@ struct kernels {
                       double *mass);
     /* Writes the largest of n scores to *max and returns sum exp(x - *max), without blocks. */
     double (*sum_float)(const float *x, size_t n, double *max);
+    /* Kernels that are faster for rows of at most KERNEL_SHORT scores, or NULL. */
+    const struct kernels *for_short_rows;
 };
 
 /* Returns the fastest kernels for this machine, or those that SBEAM_CPU names in the environment.

@@ -35,6 +35,8 @@ void row_init(struct row *row, int32_t n, sb_row_type type, void *scratch)
     const size_t blocks = (size_t)count_blocks(n);
     memset(row, 0, sizeof *row);
     row->kernels = kernels_get();
+    if (n <= KERNEL_SHORT && row->kernels->for_short_rows != NULL)
+        row->kernels = row->kernels->for_short_rows;
     row->type = type;
     row->n = n;
     row->n_blocks = count_blocks(n);
