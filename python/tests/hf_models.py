@@ -1,9 +1,13 @@
 """Tiny models of Transformers with random weights, made from their configs."""
+import unittest
+
 from support import need
 
 torch = need("torch")
 need("transformers")
+import sbeam.hf  # noqa: E402
 import transformers as t  # noqa: E402
+from tokenizers import Tokenizer, models, pre_tokenizers  # noqa: E402
 
 torch.set_num_threads(1)  # these models are too small for more
 t.logging.set_verbosity_error()
@@ -115,3 +119,40 @@ def enumerate_sequences(model, prompt, max_len, temperature=1.0, ends=(EOS,), al
             elif q > 0:
                 nodes.append((tokens + (token,), p * q))
     return law
+
+
+def make_tokenizer(size=VOCAB):
+    """Returns a tokenizer whose tokens are the words t0, t1, ..., and "." for t7."""
+    words = {"." if i == 7 else "t%d" % i: i for i in range(size)}
+    plain = Tokenizer(models.WordLevel(words, unk_token="t3"))
+    plain.pre_tokenizer = pre_tokenizers.Whitespace()
+    return t.PreTrainedTokenizerFast(tokenizer_object=plain, eos_token="t1",
+                                                pad_token="t0")
+
+
+def tokens_of(draw):
+    return [s.tokens for s in draw]
+
+
+# --- shared by the tests of the interface ---
+
+PROMPT = [5, 9, 33]
+IDS = torch.tensor([PROMPT])
+
+
+class Case(unittest.TestCase):
+    """Has a language model, a translation model, and both ways to draw from them."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.model = make_model("Llama", dtype=torch.float64)
+        cls.translator = make_model("Marian", dtype=torch.float64)
+
+    def generate(self, ids=IDS, *args, model=None, **settings):
+        settings = {"k": 4, "max_new_tokens": 6, "seed": 1, **settings}
+        return sbeam.hf.generate(self.model if model is None else model, ids, *args, **settings)
+
+    def custom(self, ids=IDS, model=None, **settings):
+        settings = {"k": 4, "max_new_tokens": 6, "seed": 1, "custom_generate": sbeam.hf.sbs,
+                    "return_dict_in_generate": True, **settings}
+        return (self.model if model is None else model).generate(ids, **settings)

@@ -66,6 +66,10 @@ class Processors:
             if kind is warper:
                 self._add_warper(name, getattr(processor, name), processor)
                 return
+        reason = _why_refused(kind)
+        if reason is not None:
+            raise ArgumentError("logits_processor holds a %s, which the search cannot use: %s"
+                                % (kind.__name__, reason))
         if any(name in self.settings for _, name, _ in _WARPERS):
             raise ArgumentError("logits_processor holds a %s after a %s; expected it before, "
                                 "because temperature, top_k, top_p and min_p are applied last"
@@ -80,14 +84,6 @@ class Processors:
                 set(processor.suppress_tokens.tolist()) & set(self._ends)):
             self.ban += processor.suppress_tokens.tolist()
         else:
-            reason = _WRONG_BY_NAME.get(kind.__name__)
-            if reason is None and kind.__module__ == lp.__name__ and kind not in _BY_ROW and (
-                    kind is not lp.PrefixConstrainedLogitsProcessor):
-                reason = "it is made for other models"
-            if reason is not None:
-                raise ArgumentError("logits_processor holds a %s, which is not a function of one "
-                                    "row's tokens and logits that the search can use: %s"
-                                    % (kind.__name__, reason))
             self._others.append(processor)
 
     def _add_warper(self, name: str, value: Any, processor: Any) -> None:
@@ -147,6 +143,15 @@ class Processors:
                                     "state: the search moves rows. For lists of outputs use allow="
                                     % type(processor).__name__)
         return changed
+
+
+def _why_refused(kind: type) -> Optional[str]:
+    """Returns why a class of processors is refused, or None."""
+    known = (*_BY_ROW, lp.PrefixConstrainedLogitsProcessor, lp.MinLengthLogitsProcessor,
+             lp.MinNewTokensLengthLogitsProcessor)
+    if kind.__module__ == lp.__name__ and kind not in known:
+        return _WRONG_BY_NAME.get(kind.__name__, "it is made for other models")
+    return None
 
 
 def _constrain(allowed_tokens: Any, ids: torch.Tensor, scores: torch.Tensor,
