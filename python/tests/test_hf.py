@@ -27,9 +27,9 @@ class Results(Case):
 
     def test_signature(self):
         for function in sbeam.hf.sbs, sbeam.hf.generate:
-            defaults = {name: p.default for name, p in inspect.signature(function).parameters.items()}
-            self.assertEqual([defaults[name] for name in ("temperature", "top_k", "top_p", "min_p")],
-                             [1, 0, 1, 0])
+            parameters = inspect.signature(function).parameters
+            names = ("temperature", "top_k", "top_p", "min_p")
+            self.assertEqual([parameters[name].default for name in names], [1, 0, 1, 0])
 
     def test_custom_generate(self):
         """The tensors are those of the draws, for a batch and for both kinds of models."""

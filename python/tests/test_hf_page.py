@@ -1,0 +1,23 @@
+"""Runs the code of doc/transformers.md in order, from the top of the source tree. A text block after
+a block of code must be what it prints."""
+import unittest
+
+from support import ROOT, need, read_blocks, run_blocks
+
+need("torch")
+need("transformers")
+import hf_models  # noqa: E402, F401: sets the number of threads
+
+PAGE = ROOT / "doc" / "transformers.md"
+
+
+class Page(unittest.TestCase):
+    def test_blocks(self):
+        blocks = read_blocks(PAGE)
+        self.assertGreaterEqual(len(blocks), 8)
+        self.assertGreaterEqual(sum(bool(expected) for _, expected in blocks), 6)
+        run_blocks(self, PAGE, blocks)
+
+
+if __name__ == "__main__":
+    unittest.main()
