@@ -10,8 +10,8 @@ from transformers import cache_utils
 from .._errors import ArgumentError
 
 METHODS = ("sbs", "beam", "sample", "diverse")
-# Between these shares of the logits' columns a tokenizer may have its vocabulary: models pad their
-# matrices, by at most 2 % in the models of the hub that were looked at.
+# A tokenizer may have fewer tokens than the logits have columns, because models pad their matrices
+# to a multiple of 64 or 128. Below this share it belongs to another model.
 _LEAST_SHARE = 0.9
 _FIXED_LAYERS = tuple(getattr(cache_utils, name) for name in (
     "StaticLayer", "LinearAttentionAndStaticFullAttentionLayer") if hasattr(cache_utils, name))

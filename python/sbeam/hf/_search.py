@@ -1,6 +1,7 @@
 """Draws from a model that generate has prepared."""
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
@@ -68,6 +69,7 @@ def draw_prepared(model: Any, input_ids: torch.Tensor, processors: Any, criteria
     # A slot is a draw of an input.
     slots = [(i, draw) for i in range(n_inputs) for draw in range(per_input)]
     together = min(_MOST_SLOTS, max(n_inputs, _MOST_LOGITS // (vocab_size * (k + 1))))
+    optimised = getattr(model, "_optimize_model_for_decode", contextlib.nullcontext)
     found: List[Draw] = []
     for start in range(0, len(slots), together):
         group = slots[start:start + together]
@@ -77,7 +79,8 @@ def draw_prepared(model: Any, input_ids: torch.Tensor, processors: Any, criteria
                      draws=[draw for _, draw in group],
                      temperature=[temperatures[i % len(temperatures)] for i in inputs],
                      **common) as decoder:
-            _run(decoder, stepper if is_last else stepper.fork(), changes, first, inputs)
+            with optimised():  # for steps instead of prompts, on graphics cards
+                _run(decoder, stepper if is_last else stepper.fork(), changes, first, inputs)
             found += decoder.results()
     more = {"end_tokens": ends} if len(ends) > 1 else {}
     if changes.names:
