@@ -1,4 +1,5 @@
 """Tiny models of Transformers with random weights, made from their configs."""
+import tempfile
 import unittest
 
 from support import need
@@ -8,7 +9,11 @@ need("transformers")
 import sbeam.hf  # noqa: E402
 import transformers as t  # noqa: E402
 from tokenizers import Tokenizer, models, pre_tokenizers  # noqa: E402
+from transformers import dynamic_module_utils  # noqa: E402
 
+# Recipes are copied to a folder before they are imported; not to that of the user.
+_modules = tempfile.TemporaryDirectory()
+dynamic_module_utils.HF_MODULES_CACHE = _modules.name
 torch.set_num_threads(1)  # these models are too small for more
 t.logging.set_verbosity_error()
 
