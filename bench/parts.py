@@ -306,4 +306,23 @@ def random_gguf(python):
     return str(model)
 
 
-PARTS = {part.__name__: part for part in (search, draws, arpa, gemm, decode, cache, order, gguf)}
+# --- models of Transformers ---
+
+def hf(results):
+    python = find_python('numpy', 'torch', 'transformers')
+    if not python:
+        say('hf: skipped; scripts/setup --with hf installs Transformers')
+        return
+    say('hf: tokens a second, fastest of three; beam is generate(num_beams=k) of Transformers; one thread')
+    form = '{:<7} {:>11} {:>4} {:>8} {:>8} {:>6} {:>8} {:>8} {:>7}'
+    say(form.format('model', 'parameters', 'k', 'sbeam', 'beam', 'ratio', 'step ms', 'model ms', 'search'))
+    rows = []
+    for record in json_lines([python, 'bench/hf_decode.py'], env={**os.environ, **KEEP_BUFFERS}):
+        say(form.format(record['model'], record['parameters'], record['k'], record['sbeam_tokens_per_second'],
+                        record['beam_tokens_per_second'], record['ratio'], record['step_ms'], record['model_ms'],
+                        f"{record['search_share']:.1%}"))
+        rows.append(results.row(*record.values()))
+    results.write('hf.csv', record, rows)
+
+
+PARTS = {part.__name__: part for part in (search, draws, arpa, gemm, decode, cache, order, gguf, hf)}

@@ -84,8 +84,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     """Writes the wheel and returns its file name. The wheel is for any Python 3 on this kind of
     machine: the library is native code, but not a Python extension."""
     check_library()
-    files = {"sbeam/" + path.name: path for path in sorted((HERE / "sbeam").iterdir())
-             if path.suffix in (".py", ".typed")}
+    files = {path.relative_to(HERE).as_posix(): path
+             for path in sorted((HERE / "sbeam").rglob("*")) if path.suffix in (".py", ".typed")}
     files.update(("sbeam/" + name, path) for name, path in CARRIED.items() if path.exists())
     machine = re.sub(r"[-.]", "_", sysconfig.get_platform())
     return write_wheel(wheel_directory, "py3-none-" + machine, files)

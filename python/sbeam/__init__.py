@@ -4,6 +4,7 @@
     sample_without_replacement  draws from a Python function that computes logits
     Decoder                     the same step by step: your loop, your model
     Cursor                      a draw without k: one sequence after the other, until you stop
+    sbeam.hf                    draws from models of Hugging Face Transformers; import it yourself
     gumbel_topk                 weighted sampling without replacement from a list
     estimate                    the expectation of a function, from a draw
     sentence_bleu, corpus_bleu, ngram_diversity    scores of texts

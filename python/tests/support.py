@@ -1,8 +1,11 @@
 """Shared by the tests: the package, the command to compare with, and a chi-square test."""
+import contextlib
 import importlib
+import io
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -41,6 +44,30 @@ def environment():
     plain = {name: value for name, value in os.environ.items()
              if name not in ("LD_PRELOAD", "SBEAM_LIBRARY")}
     return dict(plain, PYTHONPATH=str(HERE.parent))
+
+
+# --- documentation ---
+
+def read_blocks(page):
+    """Returns the blocks of code of a page, each with the text that it must print, or ''."""
+    return re.findall(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?",
+                      page.read_text(encoding="utf-8"), re.M | re.S)
+
+
+def run_blocks(case, page, blocks):
+    """Runs blocks of code in order, in one namespace, from the top of the source tree."""
+    names = {}
+    before = os.getcwd()
+    os.chdir(str(ROOT))
+    try:
+        for code, expected in blocks:
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(code, page.name, "exec"), names)
+            if expected:
+                case.assertEqual(printed.getvalue(), expected, code)
+    finally:
+        os.chdir(before)
 
 
 # --- statistics ---

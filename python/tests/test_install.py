@@ -98,6 +98,10 @@ class Pip(unittest.TestCase):
         done = run(self.python, "-c", PROGRAM, self.folder, MODELS / "weather.json", cwd="/",
                    env=clean)
         self.assertEqual(done.returncode, 0, done.stdout)
+        # sbeam.hf is there; it needs Transformers to be imported.
+        inner = run(self.python, "-c", "import pathlib, sbeam; raise SystemExit(not (pathlib.Path("
+                    "sbeam.__file__).parent / 'hf' / '_search.py').exists())", cwd="/", env=clean)
+        self.assertEqual(inner.returncode, 0, inner.stdout)
         here = run(sys.executable, "-c", PROGRAM, ROOT, MODELS / "weather.json", env=environment())
         self.assertEqual(done.stdout, here.stdout)
         # The command, and the default model beside it.

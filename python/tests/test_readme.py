@@ -1,33 +1,18 @@
 """Runs the code of README.md in order, from the top of the source tree. A text block after a block
 of code must be what it prints."""
-import contextlib
-import io
-import os
-import re
 import unittest
 
-from support import HERE, ROOT, need
+from support import HERE, need, read_blocks, run_blocks
 
-TEXT = (HERE.parent / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", TEXT, re.M | re.S)
+PAGE = HERE.parent / "README.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+BLOCKS = read_blocks(PAGE)
 
 
 class Readme(unittest.TestCase):
     def run_blocks(self, with_torch):
-        names = {}
-        before = os.getcwd()
-        os.chdir(ROOT)
-        try:
-            for code, expected in BLOCKS:
-                if not with_torch and ("torch" in code or "decoder" in code):
-                    continue
-                printed = io.StringIO()
-                with contextlib.redirect_stdout(printed):
-                    exec(compile(code, "README.md", "exec"), names)
-                if expected:
-                    self.assertEqual(printed.getvalue(), expected, code)
-        finally:
-            os.chdir(before)
+        run_blocks(self, PAGE, [(code, expected) for code, expected in BLOCKS
+                                if with_torch or not ("torch" in code or "decoder" in code)])
 
     def test_blocks(self):
         self.assertGreaterEqual(len(BLOCKS), 10)

@@ -135,4 +135,4 @@ class Arguments(unittest.TestCase):
         with contextlib.redirect_stderr(messages), mock.patch.object(os, 'chdir', side_effect=AssertionError):
             self.assertEqual(bench.main(['search', 'serach']), 2)
         self.assertEqual(messages.getvalue(),
-                         "bench: 'serach' is none of search, draws, arpa, gemm, decode, cache, order, gguf\n")
+                         "bench: 'serach' is none of search, draws, arpa, gemm, decode, cache, order, gguf, hf\n")

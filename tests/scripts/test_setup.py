@@ -42,7 +42,7 @@ class Setup(unittest.TestCase):
         """Returns the exit status and the messages; self.called() then lists the calls."""
         env = {**os.environ, 'PATH': f"{self.folder}:{os.environ['PATH']}", 'NOTES': str(self.notes), 'MISSING': '',
                'PYTHON': str(self.folder / 'python'), 'SBEAM_CACHE': str(self.folder / 'cache'),
-               'SBEAM_UNVERIFIED': '', **variables}
+               'SBEAM_UNVERIFIED': '', 'MODULES': '', **variables}
         done = subprocess.run([TOP / 'scripts/setup', *arguments], env=env, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, encoding='utf-8', check=False)
         return done.returncode, done.stdout
@@ -66,11 +66,41 @@ class Setup(unittest.TestCase):
         self.assertEqual(len(installs), 2)  # as pip is configured, and with PyTorch's own index
         for line in installs:
             self.assertIn('--require-hashes --only-binary :all: -r scripts/requirements-torch.txt '
-                          '-r scripts/requirements-plots.txt', line)
+                          '-r scripts/requirements-hf.txt -r scripts/requirements-plots.txt', line)
         self.assertIn('https://download.pytorch.org/whl/cpu', installs[1])
         self.assertIn('SBEAM_UNVERIFIED=1', said)
         self.assertIn('setup: installing with sudo: python3-torch\n', said)
         self.assertEqual((status, list((self.folder / 'cache').glob('torch*'))), (1, []))
+
+    def test_a_virtual_environment_is_extended(self):
+        """One with PyTorch but without Transformers is kept, also if pip fails."""
+        venv = self.cached_venv()
+        for pip_status, expected in (0, 0), (1, 1):
+            self.notes.write_text('')
+            status, said = self.run_setup('--with', 'hf', PIP_STATUS=str(pip_status))
+            self.assertEqual(status, expected, said)
+            self.assertIn('setup: installing into ' + str(venv) + ': transformers', said)
+            self.assertIn('-r scripts/requirements-torch.txt -r scripts/requirements-hf.txt',
+                          self.called('pip install')[0])
+            self.assertEqual(self.called('-m venv'), [])
+            self.assertEqual((venv / 'mine').read_text(), 'kept')
+
+    def test_nothing_to_extend(self):
+        self.cached_venv()
+        self.assertEqual(self.run_setup('--with', 'hf', MODULES='transformers'), (0, ''))
+        self.assertEqual(self.called('pip install'), [])
+
+    def cached_venv(self):
+        """Makes the folder of a virtual environment with NumPy, PyTorch and the modules in $MODULES."""
+        version = re.search('^torch_version=(.*)$', (TOP / 'scripts/cache.sh').read_text(), re.M).group(1)
+        venv = self.folder / 'cache' / ('torch-' + version)
+        (venv / 'bin').mkdir(parents=True)
+        (venv / 'mine').write_text('kept')
+        for path in venv / 'bin/python', self.folder / 'python':
+            path.write_text(NOTE + 'case "$*" in\n*"pip install"*) exit $PIP_STATUS ;;\n'
+                                   '*transformers*) test -n "$MODULES" ;;\n"-m venv"*) exit 1 ;;\n*) exit 0 ;;\nesac\n')
+            path.chmod(0o755)
+        return venv
 
     def test_unverified_is_a_wish(self):
         _, said = self.run_setup('--with', 'torch', MISSING='python3-torch', SBEAM_UNVERIFIED='1')
@@ -82,7 +112,7 @@ class Setup(unittest.TestCase):
 
 class Pins(unittest.TestCase):
     def test_every_line_has_a_checksum(self):
-        for name in 'requirements-torch.txt', 'requirements-plots.txt':
+        for name in 'requirements-torch.txt', 'requirements-hf.txt', 'requirements-plots.txt':
             for line in pinned_lines(name):
                 self.assertRegex(line, f'^{PINNED.pattern}$')
 
