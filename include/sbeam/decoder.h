@@ -144,10 +144,11 @@ SB_API sb_status sb_decoder_set_row_type(sb_decoder *decoder, sb_row_type type, 
 
 /* Writes sequence i of a slot, counted from 0, to *sequence if best-first search is certain of it:
  * this search finds the sequences of a draw one by one, in their order. You can ask during the job
- * and until its result is taken. The sequence has no log_weight, which follows from kappa at the
- * end. Its tokens are the decoder's and valid until the next call of any function of the decoder.
- * Returns 1, or 0 if sequence i is not certain yet, if the search is not best-first, or if its
- * log-probability is so low that the draw will fail with SB_ERR_LIMIT, or -1 if memory is short. */
+ * and until its result is taken (if it can be continued, also later). The sequence has no
+ * log_weight, which follows from kappa at the end. Its tokens are the decoder's and valid until the
+ * next call of any function of the decoder. Returns 1, or 0 if sequence i is not certain yet, if
+ * the search is not best-first, or if its log-probability is so low that the draw will fail with
+ * SB_ERR_LIMIT, or -1 if memory is short. */
 SB_API int sb_decoder_certain(sb_decoder *decoder, int32_t slot, int32_t i, sb_sequence *sequence);
 
 /* Returns a slot whose result or error is ready, or -1 if there is none. */
