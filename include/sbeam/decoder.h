@@ -34,7 +34,8 @@ typedef struct sb_decoder sb_decoder;
 
 /* Describes the rows that the decoder will get. */
 typedef struct sb_decoder_spec {
-    int32_t vocab_size;   /* scores in a row, >= 1 */
+    int32_t vocab_size;   /* scores in a row, >= 1; 0: each row has its own number
+                           * (sb_decoder_advance_ragged) */
     int32_t eos;          /* the end token, or -1 if there is none */
     sb_row_type row_type; /* of the rows given to sb_decoder_advance; sb_decoder_set_row_type
                            * changes it */
@@ -42,6 +43,8 @@ typedef struct sb_decoder_spec {
     int32_t max_rows;     /* maximum number of rows of a slot at once, or 0: no limit */
     bool keeps_states;    /* the host keeps the states of rows by number (sb_decoder_states), which
                            * best-first search needs */
+    bool continues;       /* a finished job can be continued (sb_decoder_continue); needs
+                           * best-first search */
     int32_t stop_window;  /* is_stop gets only the last stop_window tokens, or 0: all */
     void *user;           /* passed to the functions below; the caller's */
     /* Optional. Returns whether the child `token` of row `row` of the last rows is a leaf. */
@@ -122,6 +125,18 @@ SB_API int32_t sb_decoder_states(sb_decoder *decoder, const int32_t **from, cons
 SB_API sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t stride,
                                     sb_error *err);
 
+/* Takes the wanted rows like sb_decoder_advance, for a decoder whose vocab_size is 0: row i has
+ * widths[i] scores, and the rows follow each other without a gap. The tokens of a row are 0 ..
+ * widths[i] - 1. A row of width 0 has no children: its node is a sequence that ends here
+ * (SB_END_LEAF). So a host need not know which children are leaves until their rows are wanted, and
+ * need not know any width beforehand. If all rows have width 0, logits may be NULL.
+ *
+ * Such a decoder needs best-first search, no end token, no banned tokens and no min_len. A negative
+ * width is SB_ERR_ARGUMENT and changes nothing. All other errors are those of sb_decoder_advance.
+ */
+SB_API sb_status sb_decoder_advance_ragged(sb_decoder *decoder, const void *logits,
+                                           const int32_t *widths, sb_error *err);
+
 /* Sets the type of the rows from the next advance on, for hosts that learn it from their rows. You
  * may call it before any step. A type that is neither float nor double is SB_ERR_ARGUMENT and
  * changes nothing. */
@@ -129,10 +144,11 @@ SB_API sb_status sb_decoder_set_row_type(sb_decoder *decoder, sb_row_type type, 
 
 /* Writes sequence i of a slot, counted from 0, to *sequence if best-first search is certain of it:
  * this search finds the sequences of a draw one by one, in their order. You can ask during the job
- * and until its result is taken. The sequence has no log_weight, which follows from kappa at the
- * end. Its tokens are the decoder's and valid until the next call of any function of the decoder.
- * Returns 1, or 0 if sequence i is not certain yet, if the search is not best-first, or if its
- * log-probability is so low that the draw will fail with SB_ERR_LIMIT, or -1 if memory is short. */
+ * and until its result is taken (if it can be continued, also later). The sequence has no
+ * log_weight, which follows from kappa at the end. Its tokens are the decoder's and valid until the
+ * next call of any function of the decoder. Returns 1, or 0 if sequence i is not certain yet, if
+ * the search is not best-first, or if its log-probability is so low that the draw will fail with
+ * SB_ERR_LIMIT, or -1 if memory is short. */
 SB_API int sb_decoder_certain(sb_decoder *decoder, int32_t slot, int32_t i, sb_sequence *sequence);
 
 /* Returns a slot whose result or error is ready, or -1 if there is none. */
@@ -140,9 +156,28 @@ SB_API int32_t sb_decoder_finished(const sb_decoder *decoder);
 
 /* Moves the result of a finished slot to *result, which the caller opened, and frees the slot. If
  * the slot failed, returns its error, empties *result and frees the slot, too. A slot that has not
- * finished is SB_ERR_STATE; this and SB_ERR_ARGUMENT change nothing. */
+ * finished is SB_ERR_STATE; this and SB_ERR_ARGUMENT change nothing.
+ *
+ * If the spec has `continues` and the slot did not fail, the slot is not freed: it keeps its job
+ * for sb_decoder_continue. sb_decoder_cancel frees it. */
 SB_API sb_status sb_decoder_take(sb_decoder *decoder, int32_t slot, sb_result *result,
                                  sb_error *err);
+
+/* Continues a finished job for n more sequences, if the spec has `continues`. The job then wants
+ * rows again. Its next result holds all its sequences so far, with kappa and weights: bit for bit
+ * the draw of that many sequences. If the model has no other sequences, the job finishes at once
+ * with those that it has.
+ *
+ * A job that may be continued drops nothing, so its memory grows, and no state is released before
+ * the job ends: when it is cancelled, fails or has found all sequences. From a node it takes only
+ * the best children first; to take more of them, it wants the row of this node again, which must
+ * then have the same scores. The weights are right only if the number of sequences was chosen
+ * without looking at them.
+ *
+ * Returns SB_ERR_STATE if the slot has no finished job or the spec does not have `continues`, and
+ * SB_ERR_ARGUMENT if n is not positive or there would be more than 2^31 - 1 sequences; both change
+ * nothing. After any other failure the decoder can only be closed. */
+SB_API sb_status sb_decoder_continue(sb_decoder *decoder, int32_t slot, int32_t n, sb_error *err);
 
 /* Drops the job of a slot, running or finished, and frees the slot. A slot without a job is
  * SB_ERR_STATE and stays free. */

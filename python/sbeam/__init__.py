@@ -5,6 +5,8 @@
     Decoder                     the same step by step: your loop, your model
     Cursor                      a draw without k: one sequence after the other, until you stop
     sbeam.hf                    draws from models of Hugging Face Transformers; import it yourself
+    search                      draws leaves of trees whose states are any Python objects
+    Search                      the same, round by round, until you stop
     gumbel_topk                 weighted sampling without replacement from a list
     estimate                    the expectation of a function, from a draw
     sentence_bleu, corpus_bleu, ngram_diversity    scores of texts
@@ -19,16 +21,19 @@ from .cursor import Cursor, CursorUse
 from .decoder import Decoder
 from .draw import draw
 from .estimate import ESTIMATORS, Estimate, estimate
+from .found import Found, Leaf, Result
 from .metric import Bleu, Diversity, corpus_bleu, ngram_diversity, sentence_bleu
 from .model import Model, ModelInfo, Score
 from .results import Draw, Sequence
+from .search import Search, search
 from .swor import sample_without_replacement
 from .topk import TopK, gumbel_topk
 
 __all__ = [
     "ArgumentError", "Bleu", "Cursor", "CursorUse", "Decoder", "Diversity", "Draw", "ESTIMATORS",
-    "Error", "Estimate", "FormatError", "IOFailure", "InputError", "LimitError", "METHODS", "Model",
-    "ModelError", "ModelInfo", "Option", "OutOfMemoryError", "Score", "Sequence", "StateError",
-    "StoppedError", "TopK", "__version__", "corpus_bleu", "draw", "estimate", "gumbel_topk",
-    "ngram_diversity", "options", "sample_without_replacement", "sentence_bleu",
+    "Error", "Estimate", "FormatError", "Found", "IOFailure", "InputError", "Leaf", "LimitError",
+    "METHODS", "Model", "ModelError", "ModelInfo", "Option", "OutOfMemoryError", "Result", "Score",
+    "Search", "Sequence", "StateError", "StoppedError", "TopK", "__version__", "corpus_bleu",
+    "draw", "estimate", "gumbel_topk", "ngram_diversity", "options", "sample_without_replacement",
+    "search", "sentence_bleu",
 ]

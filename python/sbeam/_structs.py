@@ -198,6 +198,7 @@ class sb_decoder_spec(Structure):
         ("max_slots", c_int32),
         ("max_rows", c_int32),
         ("keeps_states", c_bool),
+        ("continues", c_bool),
         ("stop_window", c_int32),
         ("user", c_void_p),
         ("is_leaf", LEAF_FN),

@@ -169,7 +169,7 @@ class Decoder:
                            s.NEW_TEXT_FN() if config.struct.until_texts == 0 or decode is None
                            else s.NEW_TEXT_FN(self._guard_new_text(decode)))
         spec = s.sb_decoder_spec(self._vocab_size, eos, s.ROW_FLOAT, n, 0,
-                                 self._needs_states, 0, None, *self._callbacks)
+                                 self._needs_states, False, 0, None, *self._callbacks)
         handle = ctypes.c_void_p()
         call("sb_decoder_open", ctypes.byref(handle), ctypes.byref(spec),
              ctypes.byref(config.struct))

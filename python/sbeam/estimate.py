@@ -13,6 +13,7 @@ from ._arrays import count, refuse_graph, to_doubles, to_values
 from ._config import method_info, to_float
 from ._errors import ArgumentError
 from ._library import call, names_of
+from .found import Found, Result
 from .results import Draw, Sequence
 
 ESTIMATORS: Tuple[str, ...] = tuple(names_of("sb_estimator_name"))
@@ -34,16 +35,18 @@ class Estimate(NamedTuple):
     estimator: str
 
 
-def estimate(draw: Union[Draw, Mapping[str, Any]], f: Union[Callable[[Sequence], float], Any],
+def estimate(draw: Union[Draw, Found, Mapping[str, Any]],
+             f: Union[Callable[[Sequence], float], Callable[[Result], float], Any],
              estimator: Optional[str] = None, *, kappa: Optional[float] = None) -> Estimate:
     """Estimates the expectation of f under the distribution that was drawn from.
 
         sbeam.estimate(draw, lambda s: len(s.tokens))
 
-    draw        a Draw, or a mapping with the array "log_p", and "kappa" unless given by keyword. A
-                Draw that ended by a rule (until_mass, until_texts) is refused: it has no weights
-    f           a function of a Sequence, or its values, one for each sequence. A value is a number,
-                or True or False: the estimate is then a probability
+    draw        a Draw, the Found of a search, or a mapping with the array "log_p", and "kappa"
+                unless given by keyword. A Draw that ended by a rule (until_mass, until_texts) is
+                refused: it has no weights
+    f           a function of a Sequence, or of a Result for a Found; or its values, one for each. A
+                value is a number, or True or False: the estimate is then a probability
     estimator   one of ESTIMATORS. The default is "sbs-normalised" for the methods sbs and explicit,
                 "mc" for sample, "beam-normalised" for beam; other methods have none
 
@@ -51,7 +54,7 @@ def estimate(draw: Union[Draw, Mapping[str, Any]], f: Union[Callable[[Sequence],
     or compute the gradient yourself (python/README.md shows how).
 
     include/sbeam/estimate.h has the formulas; doc/estimating.md says how far to trust each."""
-    if isinstance(draw, Draw):
+    if isinstance(draw, (Draw, Found)):
         estimator = _default_estimator(draw.method) if estimator is None else estimator
         if draw.stopped_by is not None and str(estimator).startswith("sbs"):
             raise ArgumentError(

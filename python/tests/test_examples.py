@@ -121,6 +121,21 @@ class Examples(unittest.TestCase):
         self.assertLess(abs(right), 5 * chance)
         self.assertLess(low, high)
 
+    def test_tours(self):
+        text = run("07_tours.py")
+        counts = re.findall(r"(\d+) tours, (\d+) different; of (\d+) samples (\d+) are", text)
+        self.assertEqual(len(counts), 2)
+        for found, different, samples, different_samples in (map(int, row) for row in counts):
+            self.assertEqual((found, different, samples), (100, 100, 100))
+            self.assertLess(different_samples, 100)
+        best = [float(x) for x in re.findall(r"best length ([\d.]+)", text)]
+        self.assertEqual(len(best), 8)
+        for rounds in (best[:4], best[4:]):
+            self.assertEqual(rounds, sorted(rounds, reverse=True))
+        for numbers in re.findall(r"policy ([\d.]+) \+- ([\d.]+); .* ([\d.]+) \+- ([\d.]+)", text):
+            mean, se, sampled, sampled_se = map(float, numbers)
+            self.assertLess(abs(mean - sampled), 6 * (se + sampled_se))
+
     def test_gguf_refusals(self):
         self.assertIn("not a model file", run("04_gguf.py", "README.md", fails=True))
         self.assertIn("set SBEAM_GGUF", run("04_gguf.py", fails=True, SBEAM_GGUF=""))

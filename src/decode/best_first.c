@@ -53,6 +53,7 @@ static void drop_all(sb_decoder *decoder, struct slot *slot)
 {
     while (drop_worst(decoder, slot)) {
     }
+    best_first_drop_kept(decoder, slot);
 }
 
 /* Adds an entry to the frontier. Drops the worst one if there are too many. */
@@ -165,6 +166,18 @@ static sb_status expand_partly(sb_decoder *decoder, struct slot *slot, struct en
     return push(decoder, slot, node);
 }
 
+/* Adds a node to the frontier as a leaf, because its row has no children. */
+static sb_status push_leaf(sb_decoder *decoder, struct slot *slot, const struct entry *node)
+{
+    struct entry leaf = *node;
+    leaf.end = SB_END_LEAF;
+    if (is_full(decoder, slot) && leaf.score <= frontier_worst(&best_first_of(slot)->frontier)) {
+        logspace_total_add(&slot->pruned, leaf.phi);
+        return SB_OK;
+    }
+    return push(decoder, slot, &leaf);
+}
+
 static sb_status expand(sb_decoder *decoder, struct slot *slot)
 {
     struct best_first *const own = best_first_of(slot);
@@ -173,6 +186,13 @@ static sb_status expand(sb_decoder *decoder, struct slot *slot)
     for (size_t i = 0; i < slot->next.n; i++) {
         struct entry *const node = &slot->next.entries[i];
         sb_status status = SB_OK;
+        if (slot_row(decoder, slot, node)->n == 0) {
+            status = push_leaf(decoder, slot, node);
+            if (status != SB_OK)
+                return status;
+            best_first_drop_leaf(decoder, slot, i);
+            continue;
+        }
         if (node->rest < 0 && node->token >= 0)
             status = slot_add_step(slot, node);
         if (status == SB_OK)
@@ -222,15 +242,15 @@ static sb_status take_leaves(sb_decoder *decoder, struct slot *slot, sb_stopped_
     struct frontier *const frontier = &best_first_of(slot)->frontier;
     struct entry leaf;
     while (*reason == SB_STOPPED_BY_NOTHING && frontier_take_leaf(frontier, &leaf)) {
-        sb_status status = leaf.end != SB_END_EOS ? slot_add_step(slot, &leaf) : SB_OK;
+        const bool has_step = leaf.end != SB_END_EOS && leaf.token >= 0; /* the root has none */
+        sb_status status = has_step ? slot_add_step(slot, &leaf) : SB_OK;
         if (status == SB_OK)
             status = beam_append(&slot->now, &leaf);
         if (status == SB_OK)
             status = apply_rules(decoder, slot, reason);
         if (status != SB_OK)
             return status;
-        if (*reason == SB_STOPPED_BY_NOTHING && !decoder->is_endless &&
-            slot->now.n == (size_t)decoder->config.k)
+        if (*reason == SB_STOPPED_BY_NOTHING && slot->now.n == slot->goal)
             *reason = SB_STOPPED_BY_K;
     }
     if (*reason == SB_STOPPED_BY_NOTHING && frontier_size(frontier) == 0)
@@ -292,47 +312,6 @@ static sb_status finish(sb_decoder *decoder, struct slot *slot)
         result->kappa = frontier_best(&own->frontier);
     drop_all(decoder, slot);
     return SB_OK;
-}
-
-/* --- for cursors --- */
-
-/* Returns the log of the mass of an entry's leaves. */
-static double mass_of(const struct best_first *own, const struct entry *entry)
-{
-    return entry->rest >= 0 ? own->rests[entry->rest].phi : entry->phi;
-}
-
-double best_first_threshold(const struct slot *slot)
-{
-    const double best = frontier_best(&best_first_of(slot)->frontier);
-    return slot->next.n > 0 ? fmax(best, slot->next.entries[0].score) : best;
-}
-
-void best_first_add_left(const struct slot *slot, struct logspace_total *left)
-{
-    const struct best_first *const own = best_first_of(slot);
-    const struct queue *const queues[] = {&own->frontier.leaves, &own->frontier.nodes};
-    for (int q = 0; q < 2; q++)
-        for (size_t i = 0; i < queues[q]->n; i++)
-            logspace_total_add(
-                left, mass_of(own, &own->frontier.pool.entries[queues[q]->items[i].entry]));
-    for (size_t i = 0; i < slot->next.n; i++)
-        logspace_total_add(left, mass_of(own, &slot->next.entries[i]));
-}
-
-size_t best_first_bytes(const struct slot *slot)
-{
-    const struct best_first *const own = best_first_of(slot);
-    const struct frontier *const frontier = &own->frontier;
-    size_t n =
-        (frontier->pool.capacity + slot->now.capacity) * sizeof(struct entry) +
-        (frontier->leaves.capacity + frontier->nodes.capacity) * sizeof(struct queue_item) +
-        (frontier->n_room + own->state_capacity + own->kept_capacity + own->unused_capacity) *
-            sizeof(int32_t) +
-        slot->path_capacity * sizeof *slot->path + own->rest_capacity * sizeof *own->rests;
-    for (size_t i = 0; i < own->n_rests; i++)
-        n += own->rests[i].capacity * sizeof(int32_t);
-    return n;
 }
 
 static void close_own(void *memory)

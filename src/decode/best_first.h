@@ -7,7 +7,8 @@
  * sequences are certain, the largest G left is kappa.
  *
  * A draw of k sequences needs only the k best entries, and one more for kappa; it drops all others.
- * A cursor has no k, so it drops nothing. When it expands a node, it takes only some children; the
+ * A cursor, or a job that can be continued, has no fixed k, so it drops nothing. Below it is always
+ * called a cursor. When it expands a node, it takes only some children; the
  * others are one entry, a rest, whose G is that of the next child. To take more of them, the cursor
  * evaluates the node again and removes the children taken before. It keeps a limited number of
  * states; a state that it needs again is computed from the prefix. */
@@ -16,6 +17,10 @@
 
 #include "decode/frontier.h"
 #include "decode/slot.h"
+
+/* Number of children that a cursor takes first from a node. With fewer it would evaluate nodes
+ * again more often; with more it would keep more entries that are never needed. */
+enum { FIRST_CHILDREN = 32 };
 
 /* The children of a node that a cursor has not taken yet. */
 struct rest {
@@ -49,10 +54,13 @@ static inline struct best_first *best_first_of(const struct slot *slot)
     return slot->own;
 }
 
-/* Returns the G of the best leaf that is not on slot->now yet; -inf if there is none. */
-double best_first_threshold(const struct slot *slot);
-/* Adds the mass of all leaves that are not on slot->now yet. */
-void best_first_add_left(const struct slot *slot, struct logspace_total *left);
+/* Returns the G of the sequence after the first n, which are on slot->now; -inf if there is none.
+ */
+double best_first_threshold(const struct slot *slot, size_t n);
+/* Fills *result with the first n sequences on slot->now, as a draw of that many: with kappa and
+ * weights. */
+sb_status best_first_build_result(const sb_decoder *decoder, const struct slot *slot, size_t n,
+                                  sb_result *result, sb_error *err);
 /* Returns the number of bytes that the search of a slot uses. */
 size_t best_first_bytes(const struct slot *slot);
 

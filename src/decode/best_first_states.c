@@ -103,6 +103,23 @@ sb_status best_first_keep_state(sb_decoder *decoder, struct slot *slot, size_t i
     return SB_OK;
 }
 
+void best_first_drop_leaf(sb_decoder *decoder, struct slot *slot, size_t i)
+{
+    if (decoder->is_endless) /* otherwise best_first_drop_expanded gives it back */
+        states_drop(&decoder->states, slot->states[i]);
+}
+
+void best_first_drop_kept(sb_decoder *decoder, struct slot *slot)
+{
+    struct best_first *const own = best_first_of(slot);
+    for (size_t i = own->first_kept; i < own->n_kept; i++) {
+        int32_t *const state = state_at(slot, own->kept[i]);
+        states_drop(&decoder->states, *state);
+        *state = -1;
+    }
+    own->n_kept = own->first_kept = 0;
+}
+
 void best_first_drop_expanded(sb_decoder *decoder, struct slot *slot)
 {
     for (size_t i = 0; i < slot->n_numbered && !decoder->is_endless; i++)

@@ -27,6 +27,10 @@ sb_status best_first_climbed(sb_decoder *decoder, struct slot *slot);
 
 /* Keeps the state of row i. Its node must have its own path (slot_add_step). */
 sb_status best_first_keep_state(sb_decoder *decoder, struct slot *slot, size_t i);
+/* Gives back the state of row i, whose node is a leaf. */
+void best_first_drop_leaf(sb_decoder *decoder, struct slot *slot, size_t i);
+/* Gives back all states that a cursor keeps. */
+void best_first_drop_kept(sb_decoder *decoder, struct slot *slot);
 /* Removes the rows that have been expanded as holders of their states. */
 void best_first_drop_expanded(sb_decoder *decoder, struct slot *slot);
 

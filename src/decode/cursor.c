@@ -1,8 +1,6 @@
 /* A cursor is a best-first search of one slot that has no k and never drops an entry. */
 #include "decode/cursor.h"
 
-#include <math.h>
-
 #include "base/alloc.h"
 #include "base/status.h"
 #include "decode/best_first.h"
@@ -15,10 +13,6 @@
 /* A cursor keeps states in this many bytes, so that it computes few prefixes again, but at least
  * this number of states if they are large. */
 enum { STATE_BYTES = 1 << 26, LEAST_STATES = 256 };
-
-/* Number of children that a cursor takes first from a node. With fewer it would evaluate nodes
- * again more often; with more it would keep more entries that are never needed. */
-enum { FIRST_CHILDREN = 32 };
 
 struct sb_cursor {
     sb_config config;
@@ -178,9 +172,7 @@ int sb_cursor_next(sb_cursor *cursor, sb_sequence *sequence, sb_error *err)
 
 double sb_cursor_threshold(const sb_cursor *cursor)
 {
-    const struct slot *const slot = cursor->slot;
-    return cursor->n_given < slot->now.n ? slot->now.entries[cursor->n_given].score
-                                         : best_first_threshold(slot);
+    return best_first_threshold(cursor->slot, cursor->n_given);
 }
 
 sb_status sb_cursor_get_result(sb_cursor *cursor, sb_result *result, sb_error *err)
@@ -190,21 +182,11 @@ sb_status sb_cursor_get_result(sb_cursor *cursor, sb_result *result, sb_error *e
     result_clear(result);
     if (cursor->error.status != SB_OK)
         return status_fail(err, cursor->error.status, "%s", cursor->error.message);
-    const struct slot *const slot = cursor->slot;
     if (cursor->n_given > INT32_MAX)
         return status_fail(err, SB_ERR_LIMIT, "a result has at most %d sequences", INT32_MAX);
-    struct logspace_total left = LOGSPACE_NOTHING;
-    best_first_add_left(slot, &left);
-    for (size_t i = cursor->n_given; i < slot->now.n; i++)
-        logspace_total_add(&left, slot->now.entries[i].phi);
-    result->kappa = sb_cursor_threshold(cursor);
-    result->exhausted = result->kappa == -INFINITY;
-    const sb_status status =
-        result_build(cursor->stepper.decoder, slot, cursor->n_given, &left, result, err);
-    if (status != SB_OK)
-        return status == SB_ERR_MEMORY ? status_no_memory(err) : status;
-    result->k = (int32_t)cursor->n_given;
-    return SB_OK;
+    const sb_status status = best_first_build_result(cursor->stepper.decoder, cursor->slot,
+                                                     cursor->n_given, result, err);
+    return status == SB_ERR_MEMORY ? status_no_memory(err) : status;
 }
 
 sb_cursor_use sb_cursor_get_use(const sb_cursor *cursor)

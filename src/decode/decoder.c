@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "decode/best_first.h"
 #include "decode/config.h"
 #include "decode/fit.h"
 #include "decode/loop.h"
@@ -39,6 +40,8 @@ sb_status sb_decoder_add(sb_decoder *decoder, const sb_job *job, int32_t *slot_n
     slot->key = (struct noise_key){decoder->config.seed, job->stream, job->draw};
     slot->temperature = temperature;
     slot->step = 0;
+    slot->goal =
+        decoder->spec.continues || !decoder->is_endless ? (size_t)decoder->config.k : SIZE_MAX;
     slot->now.n = slot->next.n = 0;
     slot->n_path = slot->n_wanted = slot->n_expanded = slot->n_chunk = slot->n_numbered = 0;
     slot->model_rows = 0;
@@ -86,8 +89,38 @@ sb_status sb_decoder_take(sb_decoder *decoder, int32_t slot_number, sb_result *r
     slot->result = *result;
     *result = taken;
     result_clear(&slot->result);
-    slot->state = SLOT_FREE;
+    slot->state = decoder->spec.continues ? SLOT_WAITING : SLOT_FREE;
     return SB_OK;
+}
+
+sb_status sb_decoder_continue(sb_decoder *decoder, int32_t slot_number, int32_t n, sb_error *err)
+{
+    if (decoder == NULL || slot_number < 0 || slot_number >= decoder->spec.max_slots)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_decoder_continue: decoder is NULL, or there is no such slot");
+    struct slot *const slot = &decoder->slots[slot_number];
+    if (!decoder->spec.continues)
+        return status_fail(err, SB_ERR_STATE,
+                           "this decoder continues no jobs: its spec does not have `continues`");
+    if (decoder->failed || (slot->state != SLOT_FINISHED && slot->state != SLOT_WAITING))
+        return status_fail(err, SB_ERR_STATE, "slot %d has no finished job to continue",
+                           slot_number);
+    if (n < 1 || slot->goal > (size_t)(INT32_MAX - n))
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_decoder_continue: n is %d after %zu sequences; expected at least 1, "
+                           "and at most %d together",
+                           n, slot->goal, INT32_MAX);
+    slot->goal += (size_t)n;
+    result_clear(&slot->result);
+    sb_status status = loop_continue(decoder, slot, &slot->error);
+    if (status == SB_ERR_LIMIT) { /* of a sequence: as in sb_decoder_advance, only the slot fails */
+        slot->state = SLOT_FAILED;
+        slot_drop_states(decoder, slot);
+        status = SB_OK;
+    }
+    if (status == SB_OK)
+        status = loop_build_request(decoder, err);
+    return status == SB_OK ? SB_OK : loop_fail(decoder, status, err);
 }
 
 int sb_decoder_certain(sb_decoder *decoder, int32_t slot_number, int32_t i, sb_sequence *sequence)
@@ -96,8 +129,7 @@ int sb_decoder_certain(sb_decoder *decoder, int32_t slot_number, int32_t i, sb_s
         slot_number >= decoder->spec.max_slots || decoder->method != &method_best_first)
         return 0;
     struct slot *const slot = &decoder->slots[slot_number];
-    if ((slot->state != SLOT_RUNNING && slot->state != SLOT_FINISHED) || i < 0 ||
-        (size_t)i >= slot->now.n)
+    if (slot->state == SLOT_FREE || slot->state == SLOT_FAILED || i < 0 || (size_t)i >= slot->now.n)
         return 0;
     /* The draw will be refused, because the place of this sequence may be wrong. */
     if (result_check_range(decoder, slot, (size_t)i, NULL) != SB_OK)
@@ -113,7 +145,7 @@ sb_status sb_decoder_cancel(sb_decoder *decoder, int32_t slot_number, sb_error *
     struct slot *const slot = &decoder->slots[slot_number];
     if (decoder->failed || slot->state == SLOT_FREE)
         return status_fail(err, SB_ERR_STATE, "slot %d has no job to cancel", slot_number);
-    if (slot->state == SLOT_RUNNING)
+    if (slot->state == SLOT_RUNNING || decoder->spec.continues)
         slot_drop_states(decoder, slot);
     slot->state = SLOT_FREE;
     const sb_status status = loop_build_request(decoder, err);
@@ -151,9 +183,26 @@ static sb_status check_row_type(sb_row_type type, sb_error *err)
 
 static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config, sb_error *err)
 {
-    if (spec->vocab_size < 1)
-        return status_fail(err, SB_ERR_ARGUMENT, "vocab_size is %d; expected at least 1",
+    if (spec->vocab_size < 0)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "vocab_size is %d; expected at least 1, or 0 if each row has its own "
+                           "width",
                            spec->vocab_size);
+    const char *const need = spec->continues ? "continues is true" : "vocab_size is 0";
+    if ((spec->vocab_size == 0 || spec->continues) && method_of(config) != &method_best_first)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "%s, which needs best-first search: method sbs, keeps_states, and not "
+                           "search level",
+                           need);
+    if (spec->continues && config_has_rule(config))
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "%s, but until-mass or until-texts is set; expected no rule that ends "
+                           "a draw",
+                           need);
+    if (spec->vocab_size == 0 && (spec->eos != -1 || config->n_ban > 0 || config->min_len > 0))
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "vocab_size is 0, but there is an end token, a banned token or a "
+                           "min-len; expected none, because the tokens of each row are its own");
     if (spec->eos < -1 || spec->eos >= spec->vocab_size)
         return status_fail(err, SB_ERR_ARGUMENT, "eos is %d; expected -1 or an id below %d",
                            spec->eos, spec->vocab_size);
@@ -224,6 +273,10 @@ sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,
     d->config.search = chosen.search;
     d->config.parallel = chosen.parallel;
     d->method = method_of(&chosen);
+    d->row_width = spec->vocab_size;
+    d->is_endless = spec->continues;
+    d->most_states = SIZE_MAX; /* a cursor has its own limits */
+    d->first_children = FIRST_CHILDREN;
     d->config.ban = NULL;
     d->slots = alloc_zeroed((size_t)spec->max_slots, sizeof *d->slots);
     d->own = alloc_zeroed((size_t)spec->max_slots, d->method->own_size);
@@ -253,7 +306,7 @@ sb_status sb_decoder_set_row_type(sb_decoder *decoder, sb_row_type type, sb_erro
         return status;
     decoder->spec.row_type = type;
     for (size_t i = 0; i < decoder->n_row_objects; i++)
-        row_init(&decoder->rows[i], decoder->spec.vocab_size, type, decoder->row_scratch[i]);
+        row_init(&decoder->rows[i], decoder->row_width, type, decoder->row_scratch[i]);
     return SB_OK;
 }
 

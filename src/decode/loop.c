@@ -4,64 +4,11 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "decode/filter.h"
+#include "decode/best_first.h"
 #include "decode/method.h"
 #include "decode/result.h"
+#include "decode/rows.h"
 #include "decode/slot_states.h"
-
-/* Makes room for n opened rows. */
-static sb_status reserve_rows(sb_decoder *decoder, size_t n)
-{
-    if (alloc_reserve(&decoder->rows, &decoder->row_capacity, n, sizeof *decoder->rows) != SB_OK ||
-        alloc_reserve(&decoder->row_scratch, &decoder->scratch_capacity, n,
-                      sizeof *decoder->row_scratch) != SB_OK)
-        return SB_ERR_MEMORY;
-    while (decoder->n_row_objects < n) {
-        void *const scratch = alloc_array(1, row_scratch_size(decoder->spec.vocab_size));
-        if (scratch == NULL)
-            return SB_ERR_MEMORY;
-        row_init(&decoder->rows[decoder->n_row_objects], decoder->spec.vocab_size,
-                 decoder->spec.row_type, scratch);
-        decoder->row_scratch[decoder->n_row_objects++] = scratch;
-    }
-    return SB_OK;
-}
-
-sb_status loop_refuse_row(const struct row *row, int32_t step, size_t row_number, sb_error *err)
-{
-    const int32_t bad = row_find_bad(row);
-    if (bad < 0)
-        return status_fail(err, SB_ERR_MODEL, "step %d, row %zu: every token has probability zero",
-                           step, row_number);
-    return status_fail(err, SB_ERR_MODEL,
-                       "step %d, row %zu: the score of token %d is %g; expected a finite number or "
-                       "-inf",
-                       step, row_number, bad, row_score(row, bad));
-}
-
-/* Normalises and filters the rows of the slot's chunk. Refuses a row without mass. */
-static sb_status open_rows(sb_decoder *decoder, struct slot *slot, const void *logits,
-                           size_t stride, sb_error *err)
-{
-    const sb_status status = reserve_rows(decoder, slot->n_chunk);
-    if (status != SB_OK)
-        return status;
-    const size_t size = decoder->spec.row_type == SB_ROW_FLOAT ? sizeof(float) : sizeof(double);
-    for (size_t i = 0; i < slot->n_chunk; i++) {
-        struct row *const row = &decoder->rows[i];
-        const size_t row_number = (size_t)slot->first_row + i;
-        if (!row_open(row, (const char *)logits + row_number * stride * size, slot->temperature))
-            return loop_refuse_row(row, slot->wanted[slot->n_expanded + i].depth + 1, row_number,
-                                   err);
-        if (!filter_row(decoder, slot, (int32_t)i))
-            return status_fail(err, SB_ERR_MODEL,
-                               "step %d, row %zu: ban and min-len exclude every token that could "
-                               "follow this prefix",
-                               slot->wanted[slot->n_expanded + i].depth + 1, row_number);
-    }
-    slot->model_rows += slot->n_chunk;
-    return SB_OK;
-}
 
 /* Finds the entries of the beam that belong to the chunk. Rows are in the order of the entries. */
 static void find_entries(struct slot *slot)
@@ -89,11 +36,19 @@ static sb_status finish(sb_decoder *decoder, struct slot *slot, sb_error *err)
     sb_status status = decoder->is_endless ? SB_OK : decoder->method->finish(decoder, slot);
     if (status != SB_OK || grows(slot)) /* reject may have started again */
         return status;
-    if (!decoder->is_endless) /* a cursor makes its result when it is asked for one */
+    if (decoder->spec.continues)
+        status = best_first_build_result(decoder, slot, slot->now.n, &slot->result, err);
+    else if (!decoder->is_endless) /* a cursor makes its result when it is asked for one */
         status = result_build(decoder, slot, slot->now.n, &slot->pruned, &slot->result, err);
-    if (status == SB_OK)
-        slot->state = SLOT_FINISHED;
-    return status;
+    if (status != SB_OK)
+        return status;
+    slot->state = SLOT_FINISHED;
+    if (decoder->spec.continues) {
+        slot->result.k = (int32_t)slot->goal;
+        if (slot->result.exhausted)
+            slot_drop_states(decoder, slot);
+    }
+    return SB_OK;
 }
 
 /* Makes the next beam out of slot->next, when all rows of the level have been expanded. */
@@ -114,10 +69,10 @@ static sb_status complete_level(sb_decoder *decoder, struct slot *slot, sb_error
 }
 
 /* Expands the chunk of one slot. */
-static sb_status advance_slot(sb_decoder *decoder, struct slot *slot, const void *logits,
-                              size_t stride, sb_error *err)
+static sb_status advance_slot(sb_decoder *decoder, struct slot *slot, struct given_rows *given,
+                              sb_error *err)
 {
-    sb_status status = open_rows(decoder, slot, logits, stride, err);
+    sb_status status = rows_open(decoder, slot, given, err);
     if (status != SB_OK)
         return status;
     find_entries(slot);
@@ -130,6 +85,13 @@ static sb_status advance_slot(sb_decoder *decoder, struct slot *slot, const void
         return SB_OK;
     status = decoder->method->complete != NULL ? decoder->method->complete(decoder, slot, err)
                                                : complete_level(decoder, slot, err);
+    return status == SB_OK && !grows(slot) ? finish(decoder, slot, err) : status;
+}
+
+sb_status loop_continue(sb_decoder *decoder, struct slot *slot, sb_error *err)
+{
+    slot->state = SLOT_RUNNING;
+    const sb_status status = decoder->method->complete(decoder, slot, err);
     return status == SB_OK && !grows(slot) ? finish(decoder, slot, err) : status;
 }
 
@@ -235,22 +197,23 @@ static bool has_numbers(const sb_decoder *decoder)
     return true;
 }
 
-sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t stride, sb_error *err)
+/* Refuses rows if none are wanted now. */
+static sb_status check_step(const sb_decoder *decoder, sb_error *err)
 {
-    if (decoder == NULL || logits == NULL)
-        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_advance: decoder or logits is NULL");
     if (decoder->failed)
         return status_fail(err, SB_ERR_STATE, "this decoder has failed before; close it");
     if (decoder->n_rows == 0)
         return status_fail(err, SB_ERR_STATE, "no rows are wanted: the decoder is done");
-    if (stride < (size_t)decoder->spec.vocab_size && decoder->n_rows > 1)
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "stride is %zu; expected at least the %d scores of a row", stride,
-                           decoder->spec.vocab_size);
     if (decoder->spec.keeps_states && !has_numbers(decoder))
         return status_fail(err, SB_ERR_STATE,
                            "the rows have no states yet: call sb_decoder_states before each "
                            "sb_decoder_advance");
+    return SB_OK;
+}
+
+/* Makes one step in every slot. */
+static sb_status step(sb_decoder *decoder, struct given_rows *given, sb_error *err)
+{
     states_forget_released(&decoder->states);
     sb_status failure = SB_OK;
     const int32_t first_waiting = find_waiting(decoder);
@@ -259,7 +222,7 @@ sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t str
         if (slot->state != SLOT_RUNNING || slot->n_chunk == 0)
             continue;
         slot->previous_first_row = slot->first_row;
-        const sb_status status = advance_slot(decoder, slot, logits, stride, &slot->error);
+        const sb_status status = advance_slot(decoder, slot, given, &slot->error);
         if (status != SB_OK && status != SB_ERR_MODEL && status != SB_ERR_LIMIT)
             return loop_fail(decoder, status, err);
         if (status == SB_OK)
@@ -272,6 +235,47 @@ sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t str
     decoder->first_slot = first_waiting;
     const sb_status status = loop_build_request(decoder, err);
     return status == SB_OK ? failure : loop_fail(decoder, status, err);
+}
+
+sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, size_t stride, sb_error *err)
+{
+    if (decoder == NULL || logits == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_decoder_advance: decoder or logits is NULL");
+    if (decoder->spec.vocab_size == 0)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_decoder_advance: vocab_size is 0, so each row has its own width; "
+                           "use sb_decoder_advance_ragged");
+    const sb_status status = check_step(decoder, err);
+    if (status != SB_OK)
+        return status;
+    if (stride < (size_t)decoder->spec.vocab_size && decoder->n_rows > 1)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "stride is %zu; expected at least the %d scores of a row", stride,
+                           decoder->spec.vocab_size);
+    return step(decoder, &(struct given_rows){.logits = logits, .stride = stride}, err);
+}
+
+sb_status sb_decoder_advance_ragged(sb_decoder *decoder, const void *logits, const int32_t *widths,
+                                    sb_error *err)
+{
+    if (decoder == NULL || widths == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_decoder_advance_ragged: decoder or widths is NULL");
+    if (decoder->spec.vocab_size != 0)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "sb_decoder_advance_ragged: all rows have %d scores; use "
+                           "sb_decoder_advance, or open the decoder with vocab_size 0",
+                           decoder->spec.vocab_size);
+    const sb_status status = check_step(decoder, err);
+    if (status != SB_OK)
+        return status;
+    for (size_t i = 0; i < decoder->n_rows; i++)
+        if (widths[i] < 0 || (widths[i] > 0 && logits == NULL))
+            return status_fail(err, SB_ERR_ARGUMENT,
+                               "sb_decoder_advance_ragged: row %zu has the width %d%s; expected 0 "
+                               "or more",
+                               i, widths[i], logits == NULL ? ", but logits is NULL" : "");
+    return step(decoder, &(struct given_rows){.logits = logits, .widths = widths}, err);
 }
 
 int32_t sb_decoder_rows(const sb_decoder *decoder, const int32_t **parent, const int32_t **token,

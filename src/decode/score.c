@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "decode/loop.h"
+#include "decode/rows.h"
 #include "math/row.h"
 #include "sbeam/draw.h"
 
@@ -31,7 +31,7 @@ static sb_status score_tokens(sb_session *session, const sb_model_info *info, st
         if (status != SB_OK)
             return status;
         if (!row_open(row, scores, 1))
-            return loop_refuse_row(row, i + 1, 0, err);
+            return rows_refuse(row, i + 1, 0, err);
         token = tokens[i];
         from = state;
         token_log_p[i] = row_log_p(row, token);

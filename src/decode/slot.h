@@ -79,13 +79,20 @@ struct wanted_row {
     int32_t from; /* the state that it continues, -1: none, or the decoder does not number states */
 };
 
-enum slot_state { SLOT_FREE = 0, SLOT_RUNNING, SLOT_FINISHED, SLOT_FAILED };
+enum slot_state {
+    SLOT_FREE = 0,
+    SLOT_RUNNING,
+    SLOT_WAITING, /* its result was taken, but its job can be continued */
+    SLOT_FINISHED,
+    SLOT_FAILED
+};
 
 struct slot {
     enum slot_state state;
     struct noise_key key;
     double temperature;
     int32_t step; /* steps taken since the root */
+    size_t goal;  /* number of sequences after which the job ends; only for best-first search */
     struct beam now, next;
     struct path_step *path;
     size_t n_path, path_capacity;
@@ -126,9 +133,9 @@ struct sb_decoder {
     int32_t *parent, *token, *input, *from, *to;
     size_t n_rows, request_capacity;
     size_t most_rows;      /* maximum number of rows to ask for at once, or 0: no limit */
-    bool is_endless;       /* best-first search for a cursor, which goes on without k */
-    size_t most_states;    /* maximum number of states that a cursor keeps, at least 2 */
-    size_t first_children; /* number of children that a cursor takes first from a node */
+    bool is_endless;       /* best-first search that may go on after any number of sequences */
+    size_t most_states;    /* maximum number of states that such a search keeps, at least 2 */
+    size_t first_children; /* number of children that it takes first from a node */
     int32_t first_slot;    /* whose chunk is the first of those that are asked for */
     struct states states;  /* numbers for `from` and `to`, if spec.keeps_states */
     /* workspace for a chunk of one slot */
@@ -136,12 +143,13 @@ struct sb_decoder {
     struct row *rows;    /* (n_row_objects) the first is row slot->n_expanded of the level */
     void **row_scratch;
     size_t n_row_objects, row_capacity, scratch_capacity;
+    int32_t row_width;        /* number of members that the scratch of a row has room for */
     struct children *streams; /* (entries) */
     size_t stream_capacity;
     struct candidate *candidates, *leaves; /* heaps */
     size_t candidate_capacity, leaf_capacity;
     int32_t *counts;      /* (vocab_size) diverse: how often earlier groups chose a token */
-    int32_t *scratch_ids; /* (vocab_size) for filter.c */
+    int32_t *scratch_ids; /* (row_width) for filter.c */
     int32_t *tokens;      /* the last path that slot_read_path read */
     size_t token_capacity;
 };

@@ -137,7 +137,7 @@ def python_sanitized(env):
     reported, because an interpreter never frees everything; PyTorch is left out, because it is not our code."""
     asan = subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, check=False).stdout
     return python_tests("ASan: python", "build-asan", "test_cursor", "test_decoder", "test_errors", "test_numbers",
-                        "test_random_arguments", "test_swor",
+                        "test_random_arguments", "test_search", "test_swor",
                         env={**env, "ASAN_OPTIONS": ASAN_WITHOUT_LEAKS["ASAN_OPTIONS"],
                              "LD_PRELOAD": asan.decode().strip(), "SBEAM_TEST_WITHOUT": "torch,pandas",
                              "SBEAM_LIBRARY": str(Path("build-asan/libsbeam.so").resolve())})
