@@ -16,8 +16,9 @@ static sb_status reserve_rows(sb_decoder *decoder, size_t n)
         alloc_reserve(&decoder->row_scratch, &decoder->scratch_capacity, n,
                       sizeof *decoder->row_scratch) != SB_OK)
         return SB_ERR_MEMORY;
+    const size_t row_size = row_scratch_size(decoder->spec.vocab_size);
     while (decoder->n_row_objects < n) {
-        void *const scratch = alloc_array(1, row_scratch_size(decoder->spec.vocab_size));
+        void *const scratch = alloc_array(1, row_size + filter_scratch_size(decoder));
         if (scratch == NULL)
             return SB_ERR_MEMORY;
         row_init(&decoder->rows[decoder->n_row_objects], decoder->spec.vocab_size,
@@ -55,9 +56,12 @@ static sb_status open_rows(sb_decoder *decoder, struct slot *slot, const void *l
                                    err);
         if (!filter_row(decoder, slot, (int32_t)i))
             return status_fail(err, SB_ERR_MODEL,
-                               "step %d, row %zu: ban and min-len exclude every token that could "
-                               "follow this prefix",
-                               slot->wanted[slot->n_expanded + i].depth + 1, row_number);
+                               "step %d, row %zu: %s exclude every token that could follow this "
+                               "prefix",
+                               slot->wanted[slot->n_expanded + i].depth + 1, row_number,
+                               decoder->config.allow != NULL
+                                   ? "the model, allow, ban and min-len together"
+                                   : "ban and min-len");
     }
     slot->model_rows += slot->n_chunk;
     return SB_OK;

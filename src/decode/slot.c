@@ -1,5 +1,7 @@
 #include "decode/slot.h"
 
+#include "decode/trie.h"
+
 sb_status slot_want_row(struct slot *slot, struct wanted_row row)
 {
     const sb_status status = alloc_reserve(&slot->wanted, &slot->wanted_capacity,
@@ -19,7 +21,7 @@ sb_status slot_push_root(struct slot *slot, double score, int64_t number)
                                .rest = -1,
                                .is_new = true};
     if (slot->n_wanted == 0) {
-        const sb_status status = slot_want_row(slot, (struct wanted_row){-1, -1, 0, -1});
+        const sb_status status = slot_want_row(slot, (struct wanted_row){-1, -1, 0, 0, -1});
         if (status != SB_OK)
             return status;
     }
@@ -45,6 +47,10 @@ sb_end slot_end_of(sb_decoder *decoder, const struct slot *slot, const struct en
     const sb_decoder_spec *const spec = &decoder->spec;
     if (token == spec->eos)
         return SB_END_EOS;
+    if (decoder->config.allow != NULL && spec->eos < 0 &&
+        trie_is_complete(decoder->config.allow,
+                         trie_find_child(decoder->config.allow, parent->allowed, token)))
+        return SB_END_LEAF;
     const int32_t row = slot->first_row + parent->row - (int32_t)slot->n_expanded;
     if (spec->is_leaf != NULL && spec->is_leaf(spec->user, row, token))
         return SB_END_LEAF;
@@ -80,6 +86,8 @@ sb_status slot_make_child(sb_decoder *decoder, const struct slot *slot, const st
         .rest = -1,
         .is_new = true,
     };
+    if (decoder->config.allow != NULL && token != decoder->spec.eos)
+        child->allowed = trie_find_child(decoder->config.allow, parent->allowed, token);
     sb_status status = SB_OK;
     child->end = slot_end_of(decoder, slot, parent, token, &status);
     return status;
@@ -145,8 +153,8 @@ sb_status slot_complete(struct slot *slot)
         if (entry->end == SB_END_NONE && status == SB_OK) {
             entry->row = (int32_t)slot->n_wanted;
             const int32_t parent = slot->now.entries[entry->parent].row;
-            status =
-                slot_want_row(slot, (struct wanted_row){parent, entry->token, entry->depth, -1});
+            status = slot_want_row(
+                slot, (struct wanted_row){parent, entry->token, entry->depth, entry->allowed, -1});
         }
     }
     return status;
