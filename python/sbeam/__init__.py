@@ -4,6 +4,7 @@
     sample_without_replacement  draws from a Python function that computes logits
     Decoder                     the same step by step: your loop, your model
     Cursor                      a draw without k: one sequence after the other, until you stop
+    Trie                        a list of permitted outputs, for `allow` of these four
     gumbel_topk                 weighted sampling without replacement from a list
     estimate                    the expectation of a function, from a draw
     sentence_bleu, corpus_bleu, ngram_diversity    scores of texts
@@ -23,11 +24,12 @@ from .model import Model, ModelInfo, Score
 from .results import Draw, Sequence
 from .swor import sample_without_replacement
 from .topk import TopK, gumbel_topk
+from .trie import Trie
 
 __all__ = [
     "ArgumentError", "Bleu", "Cursor", "CursorUse", "Decoder", "Diversity", "Draw", "ESTIMATORS",
     "Error", "Estimate", "FormatError", "IOFailure", "InputError", "LimitError", "METHODS", "Model",
     "ModelError", "ModelInfo", "Option", "OutOfMemoryError", "Score", "Sequence", "StateError",
-    "StoppedError", "TopK", "__version__", "corpus_bleu", "draw", "estimate", "gumbel_topk",
+    "StoppedError", "TopK", "Trie", "__version__", "corpus_bleu", "draw", "estimate", "gumbel_topk",
     "ngram_diversity", "options", "sample_without_replacement", "sentence_bleu",
 ]
