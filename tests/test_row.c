@@ -269,7 +269,9 @@ static void restricting_excludes_the_others(void **state)
     for (int round = 0; round < 200; round++) {
         const int32_t n = 900, extra = round % 2 ? 450 : -1;
         const bool is_float = round % 3 == 0;
-        const double share = round % 5 ? next_uniform(&generator) : 0.004;
+        const double share = round % 5 == 0   ? 0.004
+                             : round % 7 == 0 ? 0.9999
+                                              : next_uniform(&generator);
         const double temperature = round % 4 ? 1 : 0.3;
         fill(x, (size_t)n, round, &generator);
         int32_t n_ids = 0;

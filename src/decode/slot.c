@@ -41,15 +41,24 @@ int32_t slot_read_path(sb_decoder *decoder, const struct slot *slot, int32_t pat
     return (int32_t)n;
 }
 
-sb_end slot_end_of(sb_decoder *decoder, const struct slot *slot, const struct entry *parent,
-                   int32_t token, sb_status *status)
+/* Returns the node in config.allow of the child `token` of an entry; 0 if there is none. */
+static int32_t find_allowed(const sb_decoder *decoder, const struct entry *parent, int32_t token)
+{
+    const sb_trie *const allow = decoder->config.allow;
+    return allow != NULL && token != decoder->spec.eos
+               ? trie_find_child(allow, parent->allowed, token)
+               : 0;
+}
+
+/* Returns how a child ends, as slot_end_of does. `allowed` is its node in config.allow. */
+static sb_end find_end(sb_decoder *decoder, const struct slot *slot, const struct entry *parent,
+                       int32_t token, int32_t allowed, sb_status *status)
 {
     const sb_decoder_spec *const spec = &decoder->spec;
     if (token == spec->eos)
         return SB_END_EOS;
     if (decoder->config.allow != NULL && spec->eos < 0 &&
-        trie_is_complete(decoder->config.allow,
-                         trie_find_child(decoder->config.allow, parent->allowed, token)))
+        trie_is_complete(decoder->config.allow, allowed))
         return SB_END_LEAF;
     const int32_t row = slot->first_row + parent->row - (int32_t)slot->n_expanded;
     if (spec->is_leaf != NULL && spec->is_leaf(spec->user, row, token))
@@ -70,6 +79,12 @@ sb_end slot_end_of(sb_decoder *decoder, const struct slot *slot, const struct en
     return parent->depth + 1 >= decoder->config.max_len ? SB_END_MAX_LEN : SB_END_NONE;
 }
 
+sb_end slot_end_of(sb_decoder *decoder, const struct slot *slot, const struct entry *parent,
+                   int32_t token, sb_status *status)
+{
+    return find_end(decoder, slot, parent, token, find_allowed(decoder, parent, token), status);
+}
+
 sb_status slot_make_child(sb_decoder *decoder, const struct slot *slot, const struct entry *parent,
                           int32_t token, double score, struct entry *child)
 {
@@ -83,13 +98,12 @@ sb_status slot_make_child(sb_decoder *decoder, const struct slot *slot, const st
         .path = parent->path,
         .depth = parent->depth + 1,
         .token = token,
+        .allowed = find_allowed(decoder, parent, token),
         .rest = -1,
         .is_new = true,
     };
-    if (decoder->config.allow != NULL && token != decoder->spec.eos)
-        child->allowed = trie_find_child(decoder->config.allow, parent->allowed, token);
     sb_status status = SB_OK;
-    child->end = slot_end_of(decoder, slot, parent, token, &status);
+    child->end = find_end(decoder, slot, parent, token, child->allowed, &status);
     return status;
 }
 

@@ -297,6 +297,30 @@ size_t row_restricted_size(int32_t n)
     return padded((size_t)n) * (sizeof(double) + sizeof(int32_t));
 }
 
+/* Excludes all but these members and `extra`. members[i] - i grows by the number of ids that are
+ * skipped before member i, so bisection finds the next gap. */
+static void exclude_others(struct row *row, const int32_t *members, int32_t n, int32_t extra)
+{
+    int32_t i = 0, n_skipped = 0;
+    for (;;) {
+        int32_t high = n;
+        while (i < high) {
+            const int32_t middle = i + (high - i) / 2;
+            if (members[middle] - middle > n_skipped)
+                high = middle;
+            else
+                i = middle + 1;
+        }
+        const int32_t end = i < n ? members[i] : row->n;
+        for (int32_t id = i + n_skipped; id < end; id++)
+            if (id != extra)
+                mark(row, id);
+        if (i == n)
+            return;
+        n_skipped = members[i] - i;
+    }
+}
+
 /* Copies the ids, with `extra` in its place. Returns their number. */
 static int32_t merge_ids(const int32_t *members, int32_t n, int32_t extra, int32_t *ids)
 {
@@ -313,6 +337,12 @@ static int32_t merge_ids(const int32_t *members, int32_t n, int32_t extra, int32
 
 bool row_restrict(struct row *row, const int32_t *members, int32_t n, int32_t extra, void *memory)
 {
+    /* To exclude a member, its block is summed again. If there are few such blocks, that is cheaper
+     * than to copy nearly all scores. */
+    if (row->n - n <= row->n_blocks / 8) {
+        exclude_others(row, members, n, extra);
+        return row_renormalise(row);
+    }
     const size_t room = padded((size_t)n + 1);
     int32_t *const ids = (int32_t *)((double *)memory + room);
     set_length(row, merge_ids(members, n, extra, ids));

@@ -69,10 +69,11 @@ int32_t row_find_bad(const struct row *row);
 
 /* Returns the number of bytes that row_restrict needs for n members. */
 size_t row_restricted_size(int32_t n);
-/* Makes these the only members of an opened row, in place of excluding all others: the row is then
- * as short as the list. `members` is in ascending order; `extra` is one more member, or -1.
- * `memory` has row_restricted_size(n + 1) bytes, is aligned for doubles, and is the caller's; the
- * row uses it until it is opened again. Returns false if these members have no mass. */
+/* Excludes all other members from an opened row and normalises it. If there are many others, the
+ * row becomes as short as the list, so that later calls cost less. `members` is in ascending order;
+ * `extra` is one more member, or -1. `memory` has row_restricted_size(n + 1) bytes, is aligned for
+ * doubles, and is the caller's; the row uses it until it is opened again. Returns false if these
+ * members have no mass. */
 bool row_restrict(struct row *row, const int32_t *members, int32_t n, int32_t extra, void *memory);
 
 /* Exclusions, before the draw begins. They take effect with row_renormalise. */
