@@ -144,7 +144,7 @@ class Law(unittest.TestCase):
         self.assertTrue(all(draws == expected for draws in found))
 
     def test_wide_matrix(self):
-        """Wide rows, and many more lines than tokens; every output is a line, and none comes twice."""
+        """More lines than tokens: every output is a line, and none comes twice."""
         rng = np.random.default_rng(1)
         items = rng.integers(0, 500, (2000, 3))
         logits = rng.normal(size=(4, 500)).astype(np.float32)

@@ -117,5 +117,7 @@ def test_verify(t):
     r.exits(1, "verify: a record that hides its list")
     plain = t.draw("-m", weather(t), "-k", "2", "--seed", "3")
     t.run(*verify, "--allow", "list.txt", stdin=plain + draws).prints("^repeated  4 draws", "verify: both kinds")
-    r = t.run("estimate", "-m", weather(t), "--truth", "exact", "--max-len", "4", stdin=draws)
-    t.check(r.code != 0, "estimate: the exact value needs the list")
+    r = t.run("estimate", "-m", weather(t), "--f", "length", "--truth", "exact", "--summary",
+              stdin=draws)
+    r.exits(1, "estimate: the exact value needs the list").says("cannot be made again without the list", "estimate: why")
+    t.run("estimate", "--f", "length", stdin=draws).exits(0, "estimate: an estimate does not")
