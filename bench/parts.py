@@ -325,4 +325,26 @@ def hf(results):
     results.write('hf.csv', record, rows)
 
 
-PARTS = {part.__name__: part for part in (search, draws, arpa, gemm, decode, cache, order, gguf, hf)}
+# --- lists of permitted outputs ---
+
+ALLOW_CASES = (('random', 1000000, 32000, 20, 1), ('random', 1000000, 32000, 20, 0.5), ('codes', 1000000, 32000, 20, 1),
+               ('random', 10000, 32000, 100, 1))
+ALLOW_COLUMNS = ['case', 'lines', 'vocab', 'k', 'temperature', 'load_s', 'mib', 'bytes_per_token', 'step_us',
+                 'allow_step_us', 'ratio', 'widest_ratio']
+
+
+def allow(results):
+    say('allow: a list of permitted outputs; microseconds of search per step without and with it')
+    form = '{:<7} {:>8} {:>6} {:>4} {:>4} {:>7} {:>7} {:>12} {:>9} {:>9} {:>6} {:>7}'
+    say(form.format('case', 'lines', 'vocab', 'k', 'T', 'load s', 'MiB', 'bytes/token', 'without', 'with', 'ratio',
+                    'widest'))
+    rows = []
+    for case in ALLOW_CASES:
+        record, = json_lines(['build/tests/bench_allow', *case])
+        numbers = [record[column] for column in ALLOW_COLUMNS]
+        rows.append(results.row(*numbers))
+        say(form.format(*map(str, numbers)))
+    results.write('allow.csv', ALLOW_COLUMNS, rows)
+
+
+PARTS = {part.__name__: part for part in (search, draws, arpa, gemm, decode, cache, order, gguf, hf, allow)}

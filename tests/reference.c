@@ -19,7 +19,28 @@ struct walk {
     double temperature;
     int32_t max_len;
     struct leaves *leaves;
+    const struct leaves *lines; /* NULL: all */
 };
+
+/* Returns whether a line continues the prefix with the token; *ends: whether the line ends so. */
+static bool is_permitted(const struct walk *walk, const struct leaf *prefix, int32_t token,
+                         bool *ends)
+{
+    const int32_t eos = sb_model_get_info(walk->model)->eos;
+    const size_t size = (size_t)prefix->n_tokens * sizeof *prefix->tokens;
+    bool found = walk->lines == NULL;
+    *ends = false;
+    for (int i = 0; !found && i < walk->lines->n; i++) {
+        const struct leaf *const line = &walk->lines->list[i];
+        if (line->n_tokens < prefix->n_tokens || memcmp(line->tokens, prefix->tokens, size) != 0)
+            continue;
+        found = line->n_tokens == prefix->n_tokens
+                    ? token == eos
+                    : token != eos && line->tokens[prefix->n_tokens] == token;
+        *ends = found && eos < 0 && line->n_tokens == prefix->n_tokens + 1;
+    }
+    return found;
+}
 
 /* Replays a prefix from the root in a session of its own, and gives the last row, normalised. */
 static void row_after(const struct walk *walk, const struct leaf *prefix, double *row,
@@ -39,11 +60,17 @@ static void row_after(const struct walk *walk, const struct leaf *prefix, double
         token = i < prefix->n_tokens ? prefix->tokens[i] : -1;
     }
     long double sum = 0;
+    for (int32_t i = 0; i < info->vocab_size; i++) {
+        bool ends;
+        if (!is_permitted(walk, prefix, i, &ends))
+            row[i] = -INFINITY;
+        is_leaf[i] = ends;
+    }
     for (int32_t i = 0; i < info->vocab_size; i++)
         sum += expl((long double)row[i] / walk->temperature);
     for (int32_t i = 0; i < info->vocab_size; i++) {
         row[i] = (double)((long double)row[i] / walk->temperature - logl(sum));
-        is_leaf[i] = i == info->eos || sb_session_is_leaf(session, 0, i) ||
+        is_leaf[i] = is_leaf[i] || i == info->eos || sb_session_is_leaf(session, 0, i) ||
                      prefix->n_tokens + 1 >= walk->max_len;
     }
     sb_session_close(session);
@@ -76,7 +103,13 @@ static void walk_from(const struct walk *walk, const struct leaf *prefix)
 void enumerate_leaves(const sb_model *model, double temperature, int32_t max_len,
                       struct leaves *leaves)
 {
-    const struct walk walk = {model, temperature, max_len, leaves};
+    enumerate_permitted(model, temperature, max_len, NULL, leaves);
+}
+
+void enumerate_permitted(const sb_model *model, double temperature, int32_t max_len,
+                         const struct leaves *lines, struct leaves *leaves)
+{
+    const struct walk walk = {model, temperature, max_len, leaves, lines};
     const struct leaf root = {.n_tokens = 0};
     leaves->n = 0;
     walk_from(&walk, &root);

@@ -25,6 +25,11 @@ struct leaves {
 /* Enumerates every leaf, depth first, children in the order of their ids. */
 void enumerate_leaves(const sb_model *model, double temperature, int32_t max_len,
                       struct leaves *leaves);
+/* Enumerates the leaves that are whole lines of the list, in a model where each step is
+ * renormalised over the tokens that continue a line. The lines are without EOS. A model without EOS
+ * ends at the end of a line. */
+void enumerate_permitted(const sb_model *model, double temperature, int32_t max_len,
+                         const struct leaves *lines, struct leaves *leaves);
 /* Returns the number of the leaf that equals this sequence. Fails the test if there is none. */
 int find_leaf(const sb_model *model, const struct leaves *leaves, const sb_sequence *sequence);
 

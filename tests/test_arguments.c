@@ -4,7 +4,9 @@
 
 #include "model_check.h"
 #include "sbeam/metric.h"
+#include "sbeam/record.h"
 #include "sbeam/topk.h"
+#include "sbeam/trie.h"
 #include "text/lines.h"
 
 static void expect(sb_status got, sb_status wanted, const sb_error *err, const char *message)
@@ -38,6 +40,8 @@ static void missing_pointers(void **state)
     expect(sb_model_open(NULL, "x", &err), SB_ERR_ARGUMENT, &err, "sb_model_open: ");
     expect(sb_model_open(&model, NULL, &err), SB_ERR_ARGUMENT, &err, "sb_model_open: ");
     expect(sb_topk_open(NULL, 1, 1, &err), SB_ERR_ARGUMENT, &err, "sb_topk_open: ");
+    expect(sb_trie_read(NULL, NULL, NULL, &err), SB_ERR_ARGUMENT, &err, "sb_trie_read: ");
+    expect(sb_record_set_allow(NULL, NULL, &err), SB_ERR_ARGUMENT, &err, "sb_record_set_allow: ");
     assert_int_equal(sb_topk_open(&topk, 1, 1, &err), SB_OK);
     expect(sb_topk_push(NULL, 0, &n, &err), SB_ERR_ARGUMENT, &err, "sb_topk_push: ");
     expect(sb_topk_push(topk, 0, NULL, &err), SB_ERR_ARGUMENT, &err, "sb_topk_push: ");

@@ -258,6 +258,70 @@ static void children_agree_with_algorithm_1(void **state)
     free(scratch);
 }
 
+/* A restricted row is the row in which all other members are excluded. */
+static void restricting_excludes_the_others(void **state)
+{
+    (void)state;
+    static double x[MOST];
+    static float f[MOST];
+    static int32_t ids[MOST];
+    uint64_t generator = 6;
+    for (int round = 0; round < 200; round++) {
+        const int32_t n = 900, extra = round % 2 ? 450 : -1;
+        const bool is_float = round % 3 == 0;
+        const double share = round % 5 == 0   ? 0.004
+                             : round % 7 == 0 ? 0.9999
+                                              : next_uniform(&generator);
+        const double temperature = round % 4 ? 1 : 0.3;
+        fill(x, (size_t)n, round, &generator);
+        int32_t n_ids = 0;
+        for (int32_t i = 0; i < n; i++) {
+            f[i] = (float)x[i];
+            if (i != extra && next_uniform(&generator) < share)
+                ids[n_ids++] = i;
+        }
+        struct row row, other;
+        void *const scratch = malloc(row_scratch_size(n)),
+                    *const other_scratch = malloc(row_scratch_size(n)),
+                    *const memory = malloc(row_restricted_size(n_ids + 1));
+        row_init(&row, n, is_float ? SB_ROW_FLOAT : SB_ROW_DOUBLE, scratch);
+        row_init(&other, n, row.type, other_scratch);
+        for (int again = 0; again < 2; again++) { /* a row can be opened again */
+            assert_true(row_open(&row, is_float ? (void *)f : (void *)x, temperature));
+            assert_true(row_open(&other, is_float ? (void *)f : (void *)x, temperature));
+            for (int32_t i = 0, next = 0; i < n; i++) {
+                if (next < n_ids && ids[next] == i)
+                    next++;
+                else if (i != extra)
+                    row_exclude(&other, i);
+            }
+            const bool has_mass = row_renormalise(&other);
+            assert_int_equal(row_restrict(&row, ids, n_ids, extra, memory), has_mass);
+            for (int step = 0; has_mass && step < 20; step++) {
+                const double rest = row_log_rest(&other);
+                const double u = next_uniform(&generator);
+                assert_true(row_log_rest(&row) == rest ||
+                            fabs(row_log_rest(&row) - rest) < 1e-5 * (1 + fabs(rest)));
+                const int32_t member = row_pick(&row, u);
+                assert_int_equal(member < 0, row_pick(&other, 0.5) < 0);
+                if (member < 0)
+                    break;
+                assert_false(row_is_taken(&other, member));
+                assert_false(row_is_taken(&row, member));
+                assert_true(fabs(row_log_p(&row, member) - row_log_p(&other, member)) <
+                            1e-5 * (1 + fabs(row_log_p(&row, member))));
+                assert_true(row_log_p_model(&row, member) == row_log_p_model(&other, member));
+                row_remove(&row, member);
+                row_remove(&other, member);
+                assert_true(row_is_taken(&row, member));
+            }
+        }
+        free(memory);
+        free(other_scratch);
+        free(scratch);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +330,7 @@ int main(void)
         cmocka_unit_test(tiny_members_are_drawn),
         cmocka_unit_test(quantiles),
         cmocka_unit_test(what_is_no_distribution_is_refused),
+        cmocka_unit_test(restricting_excludes_the_others),
         cmocka_unit_test(children_agree_with_algorithm_1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

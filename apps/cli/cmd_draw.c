@@ -19,6 +19,7 @@ enum {
     DRAW_DRAWS,
     DRAW_UNTIL,
     DRAW_EACH,
+    DRAW_ALLOW,
     DRAW_BAN,
     DRAW_STOP,
     DRAW_BATCH,
@@ -43,6 +44,10 @@ static const option draw_options[] = {
     [DRAW_EACH] = {"each", 0, NULL,
                    "with -f jsonl: also write each sequence as soon as it is certain, as a line "
                    "with \"partial\":true (sbs)"},
+    [DRAW_ALLOW] =
+        {"allow", 0, "FILE",
+         "permit only the outputs in FILE, plain or gzip, one a line: a token that continues none "
+         "of them has probability zero at each step"},
     [DRAW_BAN] = {"ban", 0, "TOKEN", "give this token probability zero; may be repeated"},
     [DRAW_STOP] = {"stop", 0, "STRING",
                    "end a sequence when its text contains STRING; the text is cut before it, the "
@@ -88,6 +93,7 @@ typedef struct draw_request {
     const char **bans; /* (n_bans); the array is owned, the strings are the command line's */
     char **stops;      /* (n_stops); both are owned */
     size_t n_bans, n_stops;
+    const char *allow_path; /* --allow, or NULL */
     bool each;              /* --each */
     const char *stats_path; /* --cache-stats, or NULL */
     FILE *stats_file;       /* it, open for writing, or NULL */
@@ -119,6 +125,7 @@ static int parse_own(draw_request *request, options *parsed, int i)
     case DRAW_INPUT: return draw_inputs_set_form(&request->inputs, value);
     case DRAW_UNTIL: return parse_until(parsed);
     case DRAW_EACH: request->each = true; break;
+    case DRAW_ALLOW: request->allow_path = value; break;
     case DRAW_BAN: request->bans[request->n_bans++] = value; break;
     case DRAW_STOP:
         if (escape_undo(value, &request->stops[request->n_stops], &err) != SB_OK)
@@ -163,6 +170,19 @@ static int find_bans(const draw_request *request, const sb_model *model, int32_t
     return EXIT_FINE;
 }
 
+/* Reads the file of --allow. Returns the exit code. */
+static int read_allowed(const draw_request *request, const sb_model *model, sb_trie **trie)
+{
+    sb_error err;
+    if (request->allow_path == NULL)
+        return EXIT_FINE;
+    if (request->n_stops > 0)
+        return cli_usage("draw", "--allow does not go with --stop: a stop string would end a "
+                                 "sequence within a line of the list");
+    return sb_trie_read(trie, model, request->allow_path, &err) == SB_OK ? EXIT_FINE
+                                                                         : cli_error("draw", &err);
+}
+
 /* Opens the file of --cache-stats before the work, so that a wrong path costs no time. Returns the
  * exit code. */
 static int open_stats(draw_request *request, const sb_plan *plan)
@@ -185,6 +205,7 @@ int cmd_draw(int argc, char **argv)
     options parsed;
     draw_request request = {0};
     sb_model *model = NULL;
+    sb_trie *allowed = NULL;
     int32_t *ban_ids = NULL;
     int i, code;
     request.bans = cli_realloc(NULL, (size_t)argc, sizeof *request.bans);
@@ -206,8 +227,11 @@ int cmd_draw(int argc, char **argv)
         goto done;
     ban_ids = cli_realloc(NULL, request.n_bans, sizeof *ban_ids);
     code = find_bans(&request, model, ban_ids);
+    if (code == EXIT_FINE)
+        code = read_allowed(&request, model, &allowed);
     if (code != EXIT_FINE)
         goto done;
+    parsed.config.allow = allowed;
     parsed.config.ban = ban_ids;
     parsed.config.n_ban = request.n_bans;
     parsed.config.stop = (const char *const *)request.stops;
@@ -223,6 +247,7 @@ int cmd_draw(int argc, char **argv)
 done:
     if (request.stats_file != NULL)
         fclose(request.stats_file);
+    sb_trie_close(allowed);
     sb_model_close(model);
     free(ban_ids);
     free(request.inputs.files);

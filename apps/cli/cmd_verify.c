@@ -17,7 +17,7 @@
 #include "common/options.h"
 #include "common/terminal.h"
 
-enum { VERIFY_SAMPLE, VERIFY_SEED };
+enum { VERIFY_SAMPLE, VERIFY_SEED, VERIFY_ALLOW };
 enum { FORMAT_TEXT };
 enum { DEFAULT_SAMPLE = 100, MOST_SAMPLE = 100000000 };
 
@@ -25,6 +25,8 @@ static const option verify_options[] = {
     [VERIFY_SAMPLE] = {"sample", 0, "N|all",
                        "number of draws to make again, chosen at random, or all (default: 100)"},
     [VERIFY_SEED] = {"seed", 0, "S", "choose the draws that an earlier run with seed S chose"},
+    [VERIFY_ALLOW] = {"allow", 0, "FILE",
+                      "the permitted outputs of draws that were made with --allow"},
     {0},
 };
 
@@ -55,8 +57,9 @@ typedef struct verify_work {
     options parsed;
     char **files; /* (n_files), of the command line */
     size_t n_files;
-    sb_model *model; /* or NULL */
-    bool is_default; /* -m was not given: records may name another model */
+    sb_model *model;  /* or NULL */
+    verify_list list; /* of --allow */
+    bool is_default;  /* -m was not given: records may name another model */
     sb_record_set *records;
     line_reader reader;
     size_t n_sample; /* to choose */
@@ -74,6 +77,10 @@ typedef struct verify_work {
 static int parse_option(verify_work *work, int i, const char *value)
 {
     uint64_t n;
+    if (i == VERIFY_ALLOW) {
+        work->list.path = value;
+        return EXIT_FINE;
+    }
     if (i == VERIFY_SEED) {
         work->has_seed = true;
         return cli_parse_whole("verify", "--seed", value, 0, UINT64_MAX, &work->report.seed);
@@ -115,7 +122,8 @@ static int repeat(verify_work *work, const char *line, size_t size, const char *
     verify_outcome outcome = {0};
     sb_status status = sb_record_read(&record, line, size, &err);
     if (status == SB_OK)
-        status = verify_repeat(work->model, &work->parsed.plan, &record, &outcome, &err);
+        status =
+            verify_repeat(work->model, &work->parsed.plan, &work->list, &record, &outcome, &err);
     sb_record_close(&record);
     if (status != SB_OK)
         return fail_record(name, number, &err);
@@ -293,6 +301,7 @@ int cmd_verify(int argc, char **argv)
     free(work.sample);
     verify_report_close(&work.report);
     sb_record_set_close(work.records);
+    verify_list_close(&work.list);
     sb_model_close(work.model);
     return code;
 }

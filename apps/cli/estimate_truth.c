@@ -57,6 +57,7 @@ static sb_status read_settings(const estimate_truth *truth, sb_record *record, s
     config->n_ban = drawn.n_ban;
     config->stop = drawn.stop;
     config->n_stop = drawn.n_stop;
+    config->allow = drawn.allow;
     return status;
 }
 

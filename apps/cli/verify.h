@@ -22,9 +22,19 @@ typedef struct verify_outcome {
     bool has_other_kappa; /* the threshold differs by more than rounding */
 } verify_outcome;
 
+/* The list of --allow. It is read when a record needs it: once as text and once as tokens, because
+ * a record says which of them its model read. */
+typedef struct verify_list {
+    const char *path;  /* NULL: not given */
+    sb_trie *tries[2]; /* [1]: pretokenized; NULL: not read yet */
+} verify_list;
+
+/* Frees the list. */
+void verify_list_close(verify_list *list);
+
 /* Makes the record's draw again with `model` and compares every field. Fails with the first
  * difference, unless all are rounding or can follow from it. */
-sb_status verify_repeat(sb_model *model, const sb_plan *plan, sb_record *record,
+sb_status verify_repeat(sb_model *model, const sb_plan *plan, verify_list *list, sb_record *record,
                         verify_outcome *outcome, sb_error *err);
 
 /* Compares a record with the repeated draw; as above, except for a threshold that differs. */

@@ -131,7 +131,30 @@ static sb_status repeat_by_any_search(const sb_model *model, const sb_plan *plan
     return is_fine ? SB_OK : status;
 }
 
-sb_status verify_repeat(sb_model *model, const sb_plan *plan, sb_record *record,
+void verify_list_close(verify_list *list)
+{
+    sb_trie_close(list->tries[0]);
+    sb_trie_close(list->tries[1]);
+}
+
+/* Gives the record the list that its draw was limited to, if it was. */
+static sb_status set_list(verify_list *list, const sb_model *model, sb_record *record,
+                          sb_error *err)
+{
+    if (record->allow == NULL)
+        return SB_OK;
+    if (list->path == NULL)
+        return sb_error_set(err, SB_ERR_INPUT,
+                            "the draw was limited to a list of permitted outputs (\"allow\"); give "
+                            "the file of the list with --allow");
+    sb_trie **const trie = &list->tries[sb_model_is_pretokenized(model)];
+    sb_status status = SB_OK;
+    if (*trie == NULL)
+        status = sb_trie_read(trie, model, list->path, err);
+    return status == SB_OK ? sb_record_set_allow(record, *trie, err) : status;
+}
+
+sb_status verify_repeat(sb_model *model, const sb_plan *plan, verify_list *list, sb_record *record,
                         verify_outcome *outcome, sb_error *err)
 {
     sb_config config;
@@ -142,6 +165,8 @@ sb_status verify_repeat(sb_model *model, const sb_plan *plan, sb_record *record,
             sb_error_set(err, SB_ERR_INPUT,
                          "\"input\" is null, but this model needs an input; the draw cannot be "
                          "repeated");
+    if (status == SB_OK)
+        status = set_list(list, model, record, err);
     if (status == SB_OK)
         status = sb_record_get_config(record, model, &config, err);
     if (status == SB_OK)

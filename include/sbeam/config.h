@@ -13,6 +13,7 @@
 #include "sbeam/error.h"
 #include "sbeam/method.h"
 #include "sbeam/option.h"
+#include "sbeam/trie.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,11 +70,12 @@ typedef struct sb_config {
                            * default 0: no  such rule */
     uint64_t max_samples; /* reject: maximum number of samples before giving up, 1 .. 2^53;
                            * default 10^6 */
-    /* Both lists are the caller's and must stay valid while the config is in use. */
+    /* The lists are the caller's and must stay valid while the config is in use. */
     const int32_t *ban; /* (n_ban) ids of tokens that get probability zero; default none */
     size_t n_ban;
     const char *const *stop; /* (n_stop) strings that end a sequence, not empty; default none */
     size_t n_stop;
+    const sb_trie *allow; /* the permitted outputs; default NULL: all */
 } sb_config;
 
 /* Sets every field to its default. */

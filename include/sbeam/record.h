@@ -92,6 +92,7 @@ typedef struct sb_record {
     const char *input; /* (input_size), terminated; NULL if the record has none */
     size_t input_size;
     const char *model;    /* the id of the model (sb_model_info.id); NULL if it is not named */
+    const char *allow;    /* the id of the list of permitted outputs (sb_trie_info.id), or NULL */
     const char *version;  /* the version of sbeam that drew; NULL if it is not named */
     const char *settings; /* the model, and the settings that differ from their defaults, such as
                            * "max_len 9, model 6ddd46a482bf4718". Two records with the same model
@@ -104,6 +105,7 @@ typedef struct sb_record {
     int32_t *pool;  /* all tokens */
     int32_t *ban;   /* the lists of sb_record_get_config */
     const char **stop;
+    const sb_trie *list; /* that of sb_record_set_allow */
 } sb_record;
 
 /* Returns 1 if the line is one of sb_record_write_partial: a JSON object with "partial":true. A
@@ -129,9 +131,15 @@ SB_API void sb_record_close(sb_record *record);
 
 /* Fills in *config with the settings of the draw, so that the same draw can be made again. Settings
  * that the record does not mention get their defaults. Banned tokens are looked up in `model`. The
- * lists of *config belong to the record. On failure *config is unchanged. */
+ * lists of *config belong to the record, except for that of sb_record_set_allow. If the record has
+ * "allow", call sb_record_set_allow first; else the function fails. On failure *config is
+ * unchanged. */
 SB_API sb_status sb_record_get_config(sb_record *record, const sb_model *model, sb_config *config,
                                       sb_error *err);
+/* Gives the list of permitted outputs to a record whose draw was limited to it. Fails if the record
+ * names another list. The list stays the caller's and must stay open while the record or a config
+ * from it is in use. If the draw was not limited, the list is not used. */
+SB_API sb_status sb_record_set_allow(sb_record *record, const sb_trie *allow, sb_error *err);
 /* Makes the model read and write text as it did for this draw ("pretokenized", "special",
  * "bpe_marker"). Fails if the record names another model. If the record has no "version", the model
  * is not changed, because older versions did not write these settings. */

@@ -7,6 +7,7 @@
     sbeam.hf                    draws from models of Hugging Face Transformers; import it yourself
     search                      draws leaves of trees whose states are any Python objects
     Search                      the same, round by round, until you stop
+    Trie                        a list of permitted outputs, for `allow` of these functions
     gumbel_topk                 weighted sampling without replacement from a list
     estimate                    the expectation of a function, from a draw
     sentence_bleu, corpus_bleu, ngram_diversity    scores of texts
@@ -28,12 +29,13 @@ from .results import Draw, Sequence
 from .search import Search, search
 from .swor import sample_without_replacement
 from .topk import TopK, gumbel_topk
+from .trie import Trie
 
 __all__ = [
     "ArgumentError", "Bleu", "Cursor", "CursorUse", "Decoder", "Diversity", "Draw", "ESTIMATORS",
     "Error", "Estimate", "FormatError", "Found", "IOFailure", "InputError", "Leaf", "LimitError",
     "METHODS", "Model", "ModelError", "ModelInfo", "Option", "OutOfMemoryError", "Result", "Score",
-    "Search", "Sequence", "StateError", "StoppedError", "TopK", "__version__", "corpus_bleu",
-    "draw", "estimate", "gumbel_topk", "ngram_diversity", "options", "sample_without_replacement",
-    "search", "sentence_bleu",
+    "Search", "Sequence", "StateError", "StoppedError", "TopK", "Trie", "__version__",
+    "corpus_bleu", "draw", "estimate", "gumbel_topk", "ngram_diversity", "options",
+    "sample_without_replacement", "search", "sentence_bleu",
 ]

@@ -204,6 +204,7 @@ class Config:
         call("sb_config_check", ctypes.byref(self.struct))
         self._ban: Any = None
         self._stop: Any = None
+        self._allow: Any = None
 
     def set_ban(self, ids: Sequence[int]) -> None:
         """Sets the token ids of probability zero."""
@@ -216,6 +217,11 @@ class Config:
         self._stop = (ctypes.c_char_p * len(stops))(*stops)
         self.struct.stop = self._stop
         self.struct.n_stop = len(stops)
+
+    def set_allow(self, trie: Any) -> None:
+        """Sets the permitted outputs: a Trie, which is kept alive, or None."""
+        self._allow = trie
+        self.struct.allow = None if trie is None else trie._handle
 
 
 def to_list(value: Union[None, Text, Iterable[Any]], what: str) -> List[Any]:

@@ -48,6 +48,22 @@ class sb_config(Structure):
         ("n_ban", c_size_t),
         ("stop", POINTER(c_char_p)),
         ("n_stop", c_size_t),
+        ("allow", c_void_p),
+    ]
+
+
+class sb_trie_info(Structure):
+    _fields_ = [
+        ("n_lines", c_size_t),
+        ("n_prefixes", c_size_t),
+        ("bytes", c_size_t),
+        ("longest", c_int32),
+        ("longest_line", c_size_t),
+        ("largest_token", c_int32),
+        ("largest_line", c_size_t),
+        ("prefix_line", c_size_t),
+        ("extended_line", c_size_t),
+        ("id", c_char_p),
     ]
 
 
@@ -278,7 +294,7 @@ class sb_diversity(Structure):
     _fields_ = [("d", c_double * NGRAM_ORDERS), ("mean", c_double)]
 
 
-MIRRORED = (sb_error, sb_config, sb_method_info, sb_option, sb_model_info, sb_sequence, sb_result,
-            sb_input, sb_cache_stats, sb_plan, sb_certain, sb_pipe, sb_decoder_spec, sb_cursor_spec,
-            sb_cursor_use, sb_job, sb_topk_item, sb_estimate, sb_bleu_config, sb_text,
-            sb_bleu_counts, sb_bleu, sb_diversity)
+MIRRORED = (sb_error, sb_config, sb_trie_info, sb_method_info, sb_option, sb_model_info,
+            sb_sequence, sb_result, sb_input, sb_cache_stats, sb_plan, sb_certain, sb_pipe,
+            sb_decoder_spec, sb_cursor_spec, sb_cursor_use, sb_job, sb_topk_item, sb_estimate,
+            sb_bleu_config, sb_text, sb_bleu_counts, sb_bleu, sb_diversity)

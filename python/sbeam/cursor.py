@@ -15,6 +15,7 @@ from ._text import Text, to_bytes, to_str
 from .draw import opened_model, set_lists
 from .model import Model, Path_
 from .results import ENDS, Draw, DrawMaker, Sequence, make_sequence
+from .trie import Trie
 
 # The settings of `draw` that a cursor does not have, and what to use instead.
 _ONE_DRAW = "a cursor is one draw, which one thread computes"
@@ -63,6 +64,7 @@ class Cursor:
     seed         the key of all noise; None: random below 2^53. The attribute `seed` holds it
     stop         strings that end a sequence; its text is cut before them, its tokens are kept
     ban          tokens of probability zero, by text or by id
+    allow        the permitted outputs: texts, lists of token ids, or a Trie
     settings     max_len, min_len, top_k, top_p, min_p, parallel: see sbeam.options()
 
     The log_weight of a sequence is NaN, because weights need the number of sequences. `draw()`
@@ -80,6 +82,7 @@ class Cursor:
                  stream: int = 0, draw: int = 0, temperature: float = 1.0,
                  seed: Optional[int] = None, stop: Union[None, Text, Iterable[Text]] = None,
                  ban: Union[None, Text, Iterable[Union[Text, int]]] = None,
+                 allow: Union[None, Trie, Text, Iterable[Union[Text, Iterable[int]]]] = None,
                  pretokenized: bool = False, bpe_marker: Optional[str] = None,
                  special: bool = False, **settings: Any) -> None:
         # Held during each call of the library. The search runs in a helper thread, in which Python
@@ -100,7 +103,7 @@ class Cursor:
                                    temperature=to_float(temperature, "temperature")))
         text = None if input is None else to_bytes(input, "input")
         with opened_model(model, pretokenized, bpe_marker, special) as opened:
-            set_lists(self._config, opened, ban, stop)
+            set_lists(self._config, opened, ban, stop, allow)
             if text is None and opened.info.needs_input:
                 raise ArgumentError("input is None, but a model of kind '%s' needs an input"
                                     % opened.info.kind)

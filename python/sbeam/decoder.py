@@ -17,6 +17,7 @@ from ._errors import (ArgumentError, Error, LimitError, ModelError, OutOfMemoryE
                       StateError)
 from ._library import call, call_counting, lib
 from .results import Draw, DrawMaker
+from .trie import Trie, to_trie
 
 _MOST_INPUTS = 4096
 
@@ -90,6 +91,9 @@ class Decoder:
     decode       (tokens) -> str: the text of a sequence, for the results and for until_texts
     keeps_states whether you keep the states of the model by number (see States below)
     ban          token ids of probability zero
+    allow        the permitted outputs: lists of token ids without the end token, or a Trie. At each
+                 step a token that continues none of them has probability zero. Without `eos` a
+                 sequence ends at the end of its line
     settings     max_len, min_len, top_k, ...: see sbeam.options()
 
     Seed, stream and draw determine the noise. In a loop that opens a decoder in each step, a fixed
@@ -134,6 +138,7 @@ class Decoder:
                  is_stop: Optional[Callable[[Tuple[int, ...]], bool]] = None,
                  decode: Optional[Callable[[Tuple[int, ...]], str]] = None,
                  keeps_states: bool = False, ban: Optional[Iterable[int]] = None,
+                 allow: Union[None, Trie, Iterable[Iterable[int]]] = None,
                  **settings: Any) -> None:
         self._lock = threading.Lock()
         self._handle: Optional[int] = None
@@ -156,6 +161,7 @@ class Decoder:
         config = Config(dict(settings, k=k, method=method, seed=to_seed(seed),
                              temperature=temperatures[0]))
         config.set_ban(banned)
+        config.set_allow(to_trie(allow))
         if config.struct.until_texts > 0 and decode is None:
             raise ArgumentError("until_texts is %d, but decode is None; expected a function, because "
                                 "a decoder does not know the text of tokens"

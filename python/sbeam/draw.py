@@ -18,6 +18,7 @@ from ._library import call, lib
 from ._text import Text, to_bytes, to_c_string, to_str
 from .model import Model, Path_
 from .results import Draw, DrawMaker
+from .trie import Trie, to_trie
 
 _DEFAULTS = {option.keyword: option.default for option in options()}
 _OF_KIND = {"int": int, "float": float, "bool": bool, "choice": str}
@@ -30,7 +31,9 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
          temperature: Union[float, Iterable[float]] = _DEFAULTS["temperature"],
          method: str = _DEFAULTS["method"], seed: Optional[int] = None,
          draws: int = _DEFAULTS["draws"], *, stop: Union[None, Text, Iterable[Text]] = None,
-         ban: Union[None, Text, Iterable[Union[Text, int]]] = None, pretokenized: bool = False,
+         ban: Union[None, Text, Iterable[Union[Text, int]]] = None,
+         allow: Union[None, Trie, Text, Iterable[Union[Text, Iterable[int]]]] = None,
+         pretokenized: bool = False,
          bpe_marker: Optional[str] = None, special: bool = False,
          streams: Union[None, int, Iterable[int]] = None, **settings: Any) -> List[Draw]:
     """Draws k distinct sequences from a model by Stochastic Beam Search, or by another method.
@@ -45,6 +48,8 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
     seed         the key of all noise; None: random below 2^53. The results hold it
     stop         strings that end a sequence; its text is cut before them, its tokens are kept
     ban          tokens of probability zero, by text or by id
+    allow        the permitted outputs: texts, lists of token ids without the end token, or a Trie.
+                 At each step a token that continues none of them has probability zero
     streams      the numbers of the inputs: a list, or the first of them; default 0, 1, ...
 
     The settings below come from the library. threads, batch and cache change the speed, not the
@@ -63,7 +68,8 @@ def draw(model: Union[None, Path_, Model] = None, inputs: Union[None, Text, Iter
     config = Config(dict(settings, k=k, method=method, seed=to_seed(seed)))
     plan = make_plan(dict(plan_settings, draws=draws), temperatures)
     with opened_model(model, pretokenized, bpe_marker, special) as opened:
-        return _draw_from(opened, inputs, config, plan, ban, stop, streams)
+        set_lists(config, opened, ban, stop, allow)
+        return _draw_from(opened, inputs, config, plan, streams)
 
 
 @contextlib.contextmanager
@@ -149,16 +155,17 @@ def _number_inputs(streams: Any, n: int) -> List[int]:
     return numbers
 
 
-def set_lists(config: Config, model: Model, ban: Any, stop: Any) -> None:
-    """Sets the banned tokens and the stop strings, and checks the config again."""
+def set_lists(config: Config, model: Model, ban: Any, stop: Any, allow: Any) -> None:
+    """Sets the banned tokens, the stop strings and the permitted outputs, and checks the config
+    again."""
     config.set_ban(_find_bans(model, ban))
     config.set_stop([to_c_string(text, "stop") for text in to_list(stop, "stop")])
+    config.set_allow(to_trie(allow, model))
     call("sb_config_check", ctypes.byref(config.struct))
 
 
-def _draw_from(model: Model, inputs: Any, config: Config, plan: s.sb_plan, ban: Any, stop: Any,
+def _draw_from(model: Model, inputs: Any, config: Config, plan: s.sb_plan,
                streams: Any) -> List[Draw]:
-    set_lists(config, model, ban, stop)
     if inputs is None:
         if model.info.needs_input:
             raise ArgumentError("inputs is None, but a model of kind '%s' needs inputs"

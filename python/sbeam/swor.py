@@ -12,6 +12,7 @@ from ._config import is_many, method_info, to_int, to_ints, to_seed
 from ._errors import ArgumentError
 from .decoder import Decoder, number_inputs
 from .results import Draw
+from .trie import Trie, to_trie
 
 StepFunction = Callable[[Any, Any], Tuple[Any, Any]]
 
@@ -25,7 +26,9 @@ def sample_without_replacement(
         is_leaf: Optional[Callable[[int, int], bool]] = None,
         is_stop: Optional[Callable[[Tuple[int, ...]], bool]] = None,
         decode: Optional[Callable[[Tuple[int, ...]], str]] = None,
-        ban: Optional[Iterable[int]] = None, **settings: Any) -> Union[Draw, List[Draw]]:
+        ban: Optional[Iterable[int]] = None,
+        allow: Union[None, Trie, Iterable[Iterable[int]]] = None,
+        **settings: Any) -> Union[Draw, List[Draw]]:
     """Draws k distinct sequences from the model that `step_fn` computes.
 
         def step_fn(states, tokens):        # (n, ...) and (n,)
@@ -56,7 +59,8 @@ def sample_without_replacement(
     starts = _start_tokens(start_token, eos, n)
     _check_rows(init_state, n, "init_state", is_one=inputs is None)
     common = dict(settings, k=k, eos=eos, max_len=max_len, method=method, seed=to_seed(seed),
-                  is_leaf=is_leaf, is_stop=is_stop, decode=decode, ban=ban)
+                  is_leaf=is_leaf, is_stop=is_stop, decode=decode, ban=ban,
+                  allow=to_trie(allow))
     temperatures, numbers, rounds = number_inputs(n, temperature, streams, draws)
     info = method_info(method)
     if info is not None and info.has_rounds and n > 1:

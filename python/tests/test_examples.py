@@ -121,6 +121,15 @@ class Examples(unittest.TestCase):
         self.assertLess(abs(right), 5 * chance)
         self.assertLess(low, high)
 
+    def test_recommend(self):
+        text = run("06_recommend.py")
+        self.assertIn("with the list:    100 sequences, 100 different, 0 invalid", text)
+        [invalid] = re.findall(r"without the list: 100 sequences, 100 different, (\d+) invalid", text)
+        self.assertGreater(int(invalid), 90)  # 96 % of all ids are not items
+        [(share, se, truth)] = re.findall(r"books: ([\d.]+) \+- ([\d.]+) from 100 items; ([\d.]+) "
+                                          "from all 10000", text)
+        self.assertLess(abs(float(share) - float(truth)), 5 * float(se))
+
     def test_tours(self):
         text = run("07_tours.py")
         counts = re.findall(r"(\d+) tours, (\d+) different; of (\d+) samples (\d+) are", text)

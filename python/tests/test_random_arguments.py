@@ -162,9 +162,10 @@ SETTINGS = dict(k=choice(1, 2, 5), temperature=choice(1, 0.5, [1, 2]), seed=choi
                 strength=choice(0.5), length_penalty=choice(1), early_stop=choice(True, False),
                 max_samples=choice(100), ban=choice([], [1], 1), streams=choice(None, 3, [2]),
                 search=choice("level", "best-first"), parallel=choice(None, 1, 3),
-                until_mass=choice(None, 0.5), until_texts=choice(None, 2))
+                until_mass=choice(None, 0.5), until_texts=choice(None, 2),
+                allow=choice(None, [[0], [1, 0]], [[0, 1]], [[0], []]))
 CURSOR_SETTINGS = {name: SETTINGS[name] for name in ("seed", "max_len", "min_len", "top_k", "top_p",
-                                                     "min_p", "ban", "search", "parallel",
+                                                     "min_p", "ban", "allow", "search", "parallel",
                                                      "until_mass", "k", "method")}
 SMALL = ("draws", "threads", "batch", "cache", "max_len", "max_samples", "inputs", "k",
          "vocab_size")

@@ -61,7 +61,8 @@ sb_status best_first_want(sb_decoder *decoder, struct slot *slot, const struct e
     const int32_t from = is_root(node) ? -1 : *state_at(slot, parent_path(slot, node));
     if (decoder->is_endless && from >= 0)
         states_hold(&decoder->states, from);
-    return slot_want_row(slot, (struct wanted_row){-1, node->token, node->depth, from});
+    return slot_want_row(slot,
+                         (struct wanted_row){-1, node->token, node->depth, node->allowed, from});
 }
 
 /* --- states that a cursor keeps --- */
@@ -138,10 +139,10 @@ sb_status best_first_climb(sb_decoder *decoder, struct slot *slot, const struct 
     own->is_climbing = true;
     own->climbed = path;
     if (path < 0)
-        return slot_want_row(slot, (struct wanted_row){-1, -1, 0, -1});
+        return slot_want_row(slot, (struct wanted_row){-1, -1, 0, -1, -1});
     const int32_t from = *state_at(slot, slot->path[path].previous);
     states_hold(&decoder->states, from);
-    return slot_want_row(slot, (struct wanted_row){-1, slot->path[path].token, depth, from});
+    return slot_want_row(slot, (struct wanted_row){-1, slot->path[path].token, depth, -1, from});
 }
 
 sb_status best_first_climbed(sb_decoder *decoder, struct slot *slot)

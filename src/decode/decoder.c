@@ -12,6 +12,7 @@
 #include "decode/method.h"
 #include "decode/result.h"
 #include "decode/slot_states.h"
+#include "decode/trie.h"
 #include "math/kernels.h"
 
 enum { MOST_SLOTS = 4096 };
@@ -181,6 +182,39 @@ static sb_status check_row_type(sb_row_type type, sb_error *err)
     return status_fail(err, SB_ERR_ARGUMENT, "row_type is %d; expected float or double", (int)type);
 }
 
+/* Checks that every permitted output can be a sequence. */
+static sb_status check_allow(const sb_decoder_spec *spec, const sb_config *config, sb_error *err)
+{
+    const sb_trie_info *const info = sb_trie_get_info(config->allow);
+    if (spec->is_stop != NULL)
+        return status_fail(err, SB_ERR_ARGUMENT,
+                           "allow and stop are both set; expected one of them, because a stop "
+                           "string would end a sequence within a line");
+    if (info->largest_token >= spec->vocab_size)
+        return status_fail(err, SB_ERR_INPUT,
+                           "allow: line %zu has the token id %d; expected 0 to %d",
+                           info->largest_line, info->largest_token, spec->vocab_size - 1);
+    if (info->longest > config->max_len)
+        return status_fail(err, SB_ERR_INPUT,
+                           "allow: line %zu has %d tokens; expected at most max-len, which is %d",
+                           info->longest_line, info->longest, config->max_len);
+    if (spec->eos >= 0 && trie_has_token(config->allow, spec->eos))
+        return status_fail(err, SB_ERR_INPUT,
+                           "allow: a line holds the end token, %d; expected lines without it, "
+                           "because it is appended to each",
+                           spec->eos);
+    if (spec->eos < 0 && info->prefix_line > 0)
+        return status_fail(err, SB_ERR_INPUT,
+                           "allow: line %zu is the beginning of line %zu, but the model has no end "
+                           "token, so a sequence could not end there; take one of them out",
+                           info->prefix_line, info->extended_line);
+    if (spec->eos < 0 && info->longest == 0)
+        return status_fail(err, SB_ERR_INPUT,
+                           "allow: the only line is empty, but the model has no end token, so "
+                           "every sequence has a token");
+    return SB_OK;
+}
+
 static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config, sb_error *err)
 {
     if (spec->vocab_size < 0)
@@ -199,10 +233,12 @@ static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config
                            "%s, but until-mass or until-texts is set; expected no rule that ends "
                            "a draw",
                            need);
-    if (spec->vocab_size == 0 && (spec->eos != -1 || config->n_ban > 0 || config->min_len > 0))
+    if (spec->vocab_size == 0 &&
+        (spec->eos != -1 || config->n_ban > 0 || config->min_len > 0 || config->allow != NULL))
         return status_fail(err, SB_ERR_ARGUMENT,
-                           "vocab_size is 0, but there is an end token, a banned token or a "
-                           "min-len; expected none, because the tokens of each row are its own");
+                           "vocab_size is 0, but there is an end token, a banned token, a "
+                           "min-len or a list of permitted outputs; expected none, because the "
+                           "tokens of each row are its own");
     if (spec->eos < -1 || spec->eos >= spec->vocab_size)
         return status_fail(err, SB_ERR_ARGUMENT, "eos is %d; expected -1 or an id below %d",
                            spec->eos, spec->vocab_size);
@@ -242,7 +278,7 @@ static sb_status check_spec(const sb_decoder_spec *spec, const sb_config *config
         if (config->ban[i] < 0 || config->ban[i] >= spec->vocab_size)
             return status_fail(err, SB_ERR_ARGUMENT, "ban: the token id is %d; expected 0 to %d",
                                config->ban[i], spec->vocab_size - 1);
-    return SB_OK;
+    return config->allow != NULL ? check_allow(spec, config, err) : SB_OK;
 }
 
 sb_status sb_decoder_open(sb_decoder **decoder, const sb_decoder_spec *spec,

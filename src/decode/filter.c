@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "decode/trie.h"
+
 /* A sum of rounded probabilities reaches a bound if it is this close: 0.6 + 0.3 must reach 0.9. */
 static const double SLACK = 1e-12;
 
@@ -56,9 +58,11 @@ static bool keep_likeliest(sb_decoder *decoder, struct row *row)
     const sb_config *const config = &decoder->config;
     int32_t *ids = decoder->scratch_ids;
     int32_t n = 0;
-    for (int32_t i = 0; i < row->n; i++)
-        if (row_score(row, i) > -INFINITY && !row_is_taken(row, i))
-            ids[n++] = i;
+    for (int32_t i = 0; i < row->n; i++) {
+        const int32_t token = row_member(row, i);
+        if (row_score(row, token) > -INFINITY && !row_is_taken(row, token))
+            ids[n++] = token;
+    }
     if (config->top_k > 0 && config->top_k < n) {
         const int32_t kept = take_best(row, ids, n, config->top_k, INFINITY);
         ids += n - kept;
@@ -87,27 +91,69 @@ static bool keep_likeliest(sb_decoder *decoder, struct row *row)
     return row_renormalise(row);
 }
 
+/* Returns whether a child of row r is a leaf of the model, which has leaves. */
+static bool is_leaf(const sb_decoder *decoder, const struct slot *slot, int32_t r, int32_t token)
+{
+    return decoder->spec.is_leaf(decoder->spec.user, slot->first_row + r, token);
+}
+
 /* Removes the children that are leaves of a tree, for rows before min-len. Returns whether there
  * were any. */
 static bool exclude_early_leaves(const sb_decoder *decoder, const struct slot *slot, int32_t r)
 {
     struct row *const row = &decoder->rows[r];
     bool any = false;
-    for (int32_t i = 0; i < row->n; i++)
-        if (row_score(row, i) > -INFINITY &&
-            decoder->spec.is_leaf(decoder->spec.user, slot->first_row + r, i)) {
-            row_exclude(row, i);
+    for (int32_t i = 0; i < row->n; i++) {
+        const int32_t token = row_member(row, i);
+        if (row_score(row, token) > -INFINITY && is_leaf(decoder, slot, r, token)) {
+            row_exclude(row, token);
             any = true;
         }
+    }
     return any;
+}
+
+size_t filter_scratch_size(const sb_decoder *decoder)
+{
+    const sb_trie *const allow = decoder->config.allow;
+    return allow != NULL ? row_restricted_size(allow->widest + 1) : 0;
+}
+
+/* Makes the tokens that continue a line, and the end token at the end of a line, the only members
+ * of the row. A leaf of the model within a line is excluded, because the sequence would end before
+ * the line. Returns whether a token is left; *changed is set if there were such leaves. */
+static bool keep_allowed(const sb_decoder *decoder, const struct slot *slot, int32_t r,
+                         int32_t node, bool *changed)
+{
+    const sb_trie *const allow = decoder->config.allow;
+    struct row *const row = &decoder->rows[r];
+    char *const scratch = decoder->row_scratch[r];
+    const int32_t n = trie_count_children(allow, node),
+                  eos = trie_is_complete(allow, node) ? decoder->spec.eos : -1;
+    if (!row_restrict(row, trie_children(allow, node), n, eos,
+                      scratch + row_scratch_size(decoder->spec.vocab_size)))
+        return false;
+    for (int32_t i = 0; i < n && decoder->spec.is_leaf != NULL; i++) {
+        const int32_t token = trie_children(allow, node)[i];
+        if (!trie_is_complete(allow, allow->first_child[node] + i) &&
+            is_leaf(decoder, slot, r, token)) {
+            row_exclude(row, token);
+            *changed = true;
+        }
+    }
+    return true;
 }
 
 bool filter_row(sb_decoder *decoder, const struct slot *slot, int32_t r)
 {
     const sb_config *const config = &decoder->config;
     struct row *const row = &decoder->rows[r];
-    const int32_t depth = slot->wanted[slot->n_expanded + (size_t)r].depth;
+    const struct wanted_row wanted = slot->wanted[slot->n_expanded + (size_t)r];
+    const int32_t depth = wanted.depth;
     bool changed = config->n_ban > 0;
+    if (config->allow != NULL && wanted.allowed >= 0 &&
+        !keep_allowed(decoder, slot, r, wanted.allowed, &changed))
+        return false;
     for (size_t i = 0; i < config->n_ban; i++)
         row_exclude(row, config->ban[i]);
     if (depth < config->min_len && decoder->spec.eos >= 0) {

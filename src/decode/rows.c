@@ -45,8 +45,9 @@ static sb_status reserve_rows(sb_decoder *decoder, size_t n)
         alloc_reserve(&decoder->row_scratch, &decoder->scratch_capacity, n,
                       sizeof *decoder->row_scratch) != SB_OK)
         return SB_ERR_MEMORY;
+    const size_t row_size = row_scratch_size(decoder->row_width);
     while (decoder->n_row_objects < n) {
-        void *const scratch = alloc_array(1, row_scratch_size(decoder->row_width));
+        void *const scratch = alloc_array(1, row_size + filter_scratch_size(decoder));
         if (scratch == NULL)
             return SB_ERR_MEMORY;
         row_init(&decoder->rows[decoder->n_row_objects], decoder->row_width, decoder->spec.row_type,
@@ -81,15 +82,18 @@ sb_status rows_open(sb_decoder *decoder, struct slot *slot, struct given_rows *g
         const size_t row_number = (size_t)slot->first_row + i;
         if (given->widths != NULL)
             row_init(row, given->widths[row_number], type, decoder->row_scratch[i]);
-        if (row->n == 0) /* a leaf */
+        if (row->n_all == 0) /* a leaf */
             continue;
         if (!row_open(row, find_row(given, row_number, type), slot->temperature))
             return rows_refuse(row, slot->wanted[slot->n_expanded + i].depth + 1, row_number, err);
         if (!filter_row(decoder, slot, (int32_t)i))
             return status_fail(err, SB_ERR_MODEL,
-                               "step %d, row %zu: ban and min-len exclude every token that could "
-                               "follow this prefix",
-                               slot->wanted[slot->n_expanded + i].depth + 1, row_number);
+                               "step %d, row %zu: %s exclude every token that could follow this "
+                               "prefix",
+                               slot->wanted[slot->n_expanded + i].depth + 1, row_number,
+                               decoder->config.allow != NULL
+                                   ? "the model, allow, ban and min-len together"
+                                   : "ban and min-len");
         slot->model_rows++;
     }
     return SB_OK;

@@ -75,7 +75,8 @@ sb_status select_children(sb_decoder *decoder, const struct slot *slot, int32_t 
             continue; /* true for most blocks */
         const int32_t first = b * KERNEL_BLOCK;
         const int32_t last = row->n - first < KERNEL_BLOCK ? row->n : first + KERNEL_BLOCK;
-        for (int32_t token = first; token < last; token++) {
+        for (int32_t m = first; m < last; m++) {
+            const int32_t token = row_member(row, m);
             const double logit = row_score(row, token);
             if (logit < least || logit == -INFINITY || row_is_taken(row, token))
                 continue;

@@ -1,5 +1,7 @@
 #include "decode/slot.h"
 
+#include "decode/trie.h"
+
 sb_status slot_want_row(struct slot *slot, struct wanted_row row)
 {
     const sb_status status = alloc_reserve(&slot->wanted, &slot->wanted_capacity,
@@ -19,7 +21,7 @@ sb_status slot_push_root(struct slot *slot, double score, int64_t number)
                                .rest = -1,
                                .is_new = true};
     if (slot->n_wanted == 0) {
-        const sb_status status = slot_want_row(slot, (struct wanted_row){-1, -1, 0, -1});
+        const sb_status status = slot_want_row(slot, (struct wanted_row){-1, -1, 0, 0, -1});
         if (status != SB_OK)
             return status;
     }
@@ -39,12 +41,25 @@ int32_t slot_read_path(sb_decoder *decoder, const struct slot *slot, int32_t pat
     return (int32_t)n;
 }
 
-sb_end slot_end_of(sb_decoder *decoder, const struct slot *slot, const struct entry *parent,
-                   int32_t token, sb_status *status)
+/* Returns the node in config.allow of the child `token` of an entry; 0 if there is none. */
+static int32_t find_allowed(const sb_decoder *decoder, const struct entry *parent, int32_t token)
+{
+    const sb_trie *const allow = decoder->config.allow;
+    return allow != NULL && token != decoder->spec.eos
+               ? trie_find_child(allow, parent->allowed, token)
+               : 0;
+}
+
+/* Returns how a child ends, as slot_end_of does. `allowed` is its node in config.allow. */
+static sb_end find_end(sb_decoder *decoder, const struct slot *slot, const struct entry *parent,
+                       int32_t token, int32_t allowed, sb_status *status)
 {
     const sb_decoder_spec *const spec = &decoder->spec;
     if (token == spec->eos)
         return SB_END_EOS;
+    if (decoder->config.allow != NULL && spec->eos < 0 &&
+        trie_is_complete(decoder->config.allow, allowed))
+        return SB_END_LEAF;
     const int32_t row = slot->first_row + parent->row - (int32_t)slot->n_expanded;
     if (spec->is_leaf != NULL && spec->is_leaf(spec->user, row, token))
         return SB_END_LEAF;
@@ -64,6 +79,12 @@ sb_end slot_end_of(sb_decoder *decoder, const struct slot *slot, const struct en
     return parent->depth + 1 >= decoder->config.max_len ? SB_END_MAX_LEN : SB_END_NONE;
 }
 
+sb_end slot_end_of(sb_decoder *decoder, const struct slot *slot, const struct entry *parent,
+                   int32_t token, sb_status *status)
+{
+    return find_end(decoder, slot, parent, token, find_allowed(decoder, parent, token), status);
+}
+
 sb_status slot_make_child(sb_decoder *decoder, const struct slot *slot, const struct entry *parent,
                           int32_t token, double score, struct entry *child)
 {
@@ -77,11 +98,12 @@ sb_status slot_make_child(sb_decoder *decoder, const struct slot *slot, const st
         .path = parent->path,
         .depth = parent->depth + 1,
         .token = token,
+        .allowed = find_allowed(decoder, parent, token),
         .rest = -1,
         .is_new = true,
     };
     sb_status status = SB_OK;
-    child->end = slot_end_of(decoder, slot, parent, token, &status);
+    child->end = find_end(decoder, slot, parent, token, child->allowed, &status);
     return status;
 }
 
@@ -145,8 +167,8 @@ sb_status slot_complete(struct slot *slot)
         if (entry->end == SB_END_NONE && status == SB_OK) {
             entry->row = (int32_t)slot->n_wanted;
             const int32_t parent = slot->now.entries[entry->parent].row;
-            status =
-                slot_want_row(slot, (struct wanted_row){parent, entry->token, entry->depth, -1});
+            status = slot_want_row(
+                slot, (struct wanted_row){parent, entry->token, entry->depth, entry->allowed, -1});
         }
     }
     return status;

@@ -38,6 +38,7 @@ struct entry {
     int32_t depth;      /* steps from the root, EOS included */
     int32_t parent;     /* index on the previous beam, -1 for the root */
     int32_t token;      /* its last token, -1 for the root */
+    int32_t allowed;    /* its node in config.allow; the root is 0 */
     int32_t rest;       /* best-first search: number of the rest that it stands for, -1: none */
     sb_end end;         /* SB_END_NONE while it grows */
     bool is_new;        /* made by the last step */
@@ -75,7 +76,8 @@ struct path_step {
  * for the root. */
 struct wanted_row {
     int32_t parent, token;
-    int32_t depth; /* of its node: steps from the root */
+    int32_t depth;   /* of its node: steps from the root */
+    int32_t allowed; /* its node in config.allow, -1: only the state of the row is needed */
     int32_t from; /* the state that it continues, -1: none, or the decoder does not number states */
 };
 

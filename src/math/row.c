@@ -30,16 +30,24 @@ size_t row_scratch_size(int32_t n)
            padded(blocks) * sizeof(bool);
 }
 
+/* Sets the number of members, and the kernels that are best for it. All kernels give the same
+ * bits. */
+static void set_length(struct row *row, int32_t n)
+{
+    row->kernels = kernels_get();
+    if (n <= KERNEL_SHORT && row->kernels->for_short_rows != NULL)
+        row->kernels = row->kernels->for_short_rows;
+    row->n = n;
+    row->n_blocks = count_blocks(n);
+}
+
 void row_init(struct row *row, int32_t n, sb_row_type type, void *scratch)
 {
     const size_t blocks = (size_t)count_blocks(n);
     memset(row, 0, sizeof *row);
-    row->kernels = kernels_get();
-    if (n <= KERNEL_SHORT && row->kernels->for_short_rows != NULL)
-        row->kernels = row->kernels->for_short_rows;
     row->type = type;
-    row->n = n;
-    row->n_blocks = count_blocks(n);
+    row->n_all = n;
+    set_length(row, n);
     row->mass = scratch; /* padded, for the kernels */
     row->max = row->mass + padded(blocks);
     row->sum = row->max + blocks;
@@ -158,7 +166,10 @@ static void update_mass(struct row *row, int32_t b)
 
 bool row_open(struct row *row, const void *x, double temperature)
 {
-    row->x = x;
+    row->all = row->x = x;
+    row->ids = NULL;
+    if (row->n != row->n_all)
+        set_length(row, row->n_all);
     row->inv_t = 1 / temperature;
     memset(row->touched, 0, (size_t)row->n_blocks * sizeof *row->touched);
     double *const sum_model = row->inv_t != 1 ? row->sum_model : NULL;
@@ -177,7 +188,7 @@ bool row_open(struct row *row, const void *x, double temperature)
 
 int32_t row_find_bad(const struct row *row)
 {
-    for (int32_t i = 0; i < row->n; i++)
+    for (int32_t i = 0; i < row->n_all; i++)
         if (!(row_score(row, i) < INFINITY))
             return i;
     return -1;
@@ -198,17 +209,37 @@ double row_log_rest(const struct row *row)
     return row->log_rest - row->log_z;
 }
 
+/* Returns the number of a member among the members, or -1 if it is not one of them. */
+static int32_t find_member(const struct row *row, int32_t member)
+{
+    if (row->ids == NULL)
+        return member;
+    int32_t low = 0, high = row->n;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (row->ids[middle] < member)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < row->n && row->ids[low] == member ? low : -1;
+}
+
 bool row_is_taken(const struct row *row, int32_t member)
 {
-    const int32_t b = member / KERNEL_BLOCK;
-    const size_t i = (size_t)(member % KERNEL_BLOCK);
+    const int32_t number = find_member(row, member);
+    if (number < 0)
+        return true;
+    const int32_t b = number / KERNEL_BLOCK;
+    const size_t i = (size_t)(number % KERNEL_BLOCK);
     return row->touched[b] && (row->taken[(size_t)b * WORDS + i / 64] >> (i % 64) & 1) != 0;
 }
 
-static void mark(struct row *row, int32_t member)
+/* Marks the member of this number as removed. */
+static void mark(struct row *row, int32_t number)
 {
-    const int32_t b = member / KERNEL_BLOCK;
-    const size_t i = (size_t)(member % KERNEL_BLOCK);
+    const int32_t b = number / KERNEL_BLOCK;
+    const size_t i = (size_t)(number % KERNEL_BLOCK);
     uint64_t *const words = row->taken + (size_t)b * WORDS;
     if (!row->touched[b]) {
         memset(words, 0, WORDS * sizeof *words);
@@ -219,14 +250,19 @@ static void mark(struct row *row, int32_t member)
 
 void row_remove(struct row *row, int32_t member)
 {
-    mark(row, member);
-    sum_again(row, member / KERNEL_BLOCK);
-    update_mass(row, member / KERNEL_BLOCK);
+    const int32_t number = find_member(row, member);
+    if (number < 0)
+        return;
+    mark(row, number);
+    sum_again(row, number / KERNEL_BLOCK);
+    update_mass(row, number / KERNEL_BLOCK);
 }
 
 void row_exclude(struct row *row, int32_t member)
 {
-    mark(row, member);
+    const int32_t number = find_member(row, member);
+    if (number >= 0)
+        mark(row, number);
 }
 
 void row_keep_only(struct row *row, const int32_t *members, int32_t n_members)
@@ -234,9 +270,18 @@ void row_keep_only(struct row *row, const int32_t *members, int32_t n_members)
     memset(row->taken, 0xff, (size_t)row->n_blocks * WORDS * sizeof *row->taken);
     memset(row->touched, true, (size_t)row->n_blocks * sizeof *row->touched);
     for (int32_t i = 0; i < n_members; i++) {
-        const size_t member = (size_t)members[i];
-        row->taken[member / 64] &= ~((uint64_t)1 << (member % 64));
+        const size_t number = (size_t)find_member(row, members[i]);
+        row->taken[number / 64] &= ~((uint64_t)1 << (number % 64));
     }
+}
+
+/* Normalises the row by the sums of its blocks. Returns false if there is no mass. */
+static bool normalise(struct row *row)
+{
+    /* Relative to an excluded score that is far above the others, they would all be equal. */
+    row->top = largest(row->max, row->n_blocks);
+    row->log_z = row->log_rest = combine(row, row->sum, row->inv_t);
+    return row->log_z > -INFINITY;
 }
 
 bool row_renormalise(struct row *row)
@@ -244,10 +289,78 @@ bool row_renormalise(struct row *row)
     for (int32_t b = 0; b < row->n_blocks; b++)
         if (row->touched[b])
             sum_again(row, b);
-    /* Relative to an excluded score that is far above the others, they would all be equal. */
-    row->top = largest(row->max, row->n_blocks);
-    row->log_z = row->log_rest = combine(row, row->sum, row->inv_t);
-    return row->log_z > -INFINITY;
+    return normalise(row);
+}
+
+size_t row_restricted_size(int32_t n)
+{
+    return padded((size_t)n) * (sizeof(double) + sizeof(int32_t));
+}
+
+/* Excludes all but these members and `extra`. members[i] - i grows by the number of ids that are
+ * skipped before member i, so bisection finds the next gap. */
+static void exclude_others(struct row *row, const int32_t *members, int32_t n, int32_t extra)
+{
+    int32_t i = 0, n_skipped = 0;
+    for (;;) {
+        int32_t high = n;
+        while (i < high) {
+            const int32_t middle = i + (high - i) / 2;
+            if (members[middle] - middle > n_skipped)
+                high = middle;
+            else
+                i = middle + 1;
+        }
+        const int32_t end = i < n ? members[i] : row->n;
+        for (int32_t id = i + n_skipped; id < end; id++)
+            if (id != extra)
+                mark(row, id);
+        if (i == n)
+            return;
+        n_skipped = members[i] - i;
+    }
+}
+
+/* Copies the ids, with `extra` in its place. Returns their number. */
+static int32_t merge_ids(const int32_t *members, int32_t n, int32_t extra, int32_t *ids)
+{
+    int32_t before = n;
+    while (extra >= 0 && before > 0 && members[before - 1] > extra)
+        before--;
+    memcpy(ids, members, (size_t)before * sizeof *ids);
+    if (extra < 0)
+        return n;
+    ids[before] = extra;
+    memcpy(ids + before + 1, members + before, (size_t)(n - before) * sizeof *ids);
+    return n + 1;
+}
+
+bool row_restrict(struct row *row, const int32_t *members, int32_t n, int32_t extra, void *memory)
+{
+    /* To exclude a member, its block is summed again. If there are few such blocks, that is cheaper
+     * than to copy nearly all scores. */
+    if (row->n - n <= row->n_blocks / 8) {
+        exclude_others(row, members, n, extra);
+        return row_renormalise(row);
+    }
+    const size_t room = padded((size_t)n + 1);
+    int32_t *const ids = (int32_t *)((double *)memory + room);
+    set_length(row, merge_ids(members, n, extra, ids));
+    row->ids = ids;
+    row->x = memory;
+    memset(row->touched, 0, (size_t)row->n_blocks * sizeof *row->touched);
+    if (row->type == SB_ROW_FLOAT) {
+        float *const x = memory;
+        for (int32_t i = 0; i < row->n; i++)
+            x[i] = ((const float *)row->all)[ids[i]];
+        row->kernels->blocks_float(x, (size_t)row->n, row->inv_t, row->max, row->sum, NULL);
+    } else {
+        double *const x = memory;
+        for (int32_t i = 0; i < row->n; i++)
+            x[i] = ((const double *)row->all)[ids[i]];
+        row->kernels->blocks_double(x, (size_t)row->n, row->inv_t, row->max, row->sum, NULL);
+    }
+    return normalise(row);
 }
 
 /* Returns the first i whose cumulated weight exceeds the target; *share is where the target lies
@@ -309,5 +422,5 @@ int32_t row_pick(const struct row *row, double u)
     }
     double share;
     const int32_t i = find_quantile(weight, padded(size), u * row->sum[b], &share);
-    return i < 0 ? -1 : b * KERNEL_BLOCK + i;
+    return i < 0 ? -1 : row_member(row, b * KERNEL_BLOCK + i);
 }

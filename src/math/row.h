@@ -19,8 +19,11 @@
 
 struct row {
     const struct kernels *kernels;
-    const void *x; /* (n) scores, float or double; the caller's */
+    const void *all;    /* (n_all) scores, float or double; the caller's */
+    const void *x;      /* (n) the scores of the members: `all`, or a copy if it is restricted */
+    const int32_t *ids; /* (n) the members in ascending order, or NULL: 0 .. n - 1 */
     sb_row_type type;
+    int32_t n_all;
     int32_t n; /* members */
     int32_t n_blocks;
     double inv_t;       /* 1 / temperature */
@@ -41,8 +44,14 @@ struct row {
 /* Returns the score of a member, unchanged. */
 static inline double row_score(const struct row *row, int32_t member)
 {
-    return row->type == SB_ROW_FLOAT ? (double)((const float *)row->x)[member]
-                                     : ((const double *)row->x)[member];
+    return row->type == SB_ROW_FLOAT ? (double)((const float *)row->all)[member]
+                                     : ((const double *)row->all)[member];
+}
+
+/* Returns member number i, 0 <= i < row->n. Members have their numbers in ascending order. */
+static inline int32_t row_member(const struct row *row, int32_t i)
+{
+    return row->ids != NULL ? row->ids[i] : i;
 }
 
 /* Returns the number of bytes of scratch for rows of n members. */
@@ -58,9 +67,18 @@ bool row_open(struct row *row, const void *x, double temperature);
 /* Returns the first member whose score is NaN or +inf, or -1 if there is none. */
 int32_t row_find_bad(const struct row *row);
 
+/* Returns the number of bytes that row_restrict needs for n members. */
+size_t row_restricted_size(int32_t n);
+/* Excludes all other members from an opened row and normalises it. If there are many others, the
+ * row becomes as short as the list, so that later calls cost less. `members` is in ascending order;
+ * `extra` is one more member, or -1. `memory` has row_restricted_size(n + 1) bytes, is aligned for
+ * doubles, and is the caller's; the row uses it until it is opened again. Returns false if these
+ * members have no mass. */
+bool row_restrict(struct row *row, const int32_t *members, int32_t n, int32_t extra, void *memory);
+
 /* Exclusions, before the draw begins. They take effect with row_renormalise. */
 
-/* Excludes a member. */
+/* Excludes a member. Any other number is ignored. */
 void row_exclude(struct row *row, int32_t member);
 /* Excludes all members but these. */
 void row_keep_only(struct row *row, const int32_t *members, int32_t n_members);
@@ -74,7 +92,7 @@ double row_log_p_model(const struct row *row, int32_t member);
 /* Returns the log of the probability that is left after row_remove: 0 at first, -inf if the row is
  * empty. */
 double row_log_rest(const struct row *row);
-/* Returns whether a member is excluded or removed. */
+/* Returns whether a member is excluded or removed, or not a member of a restricted row. */
 bool row_is_taken(const struct row *row, int32_t member);
 
 /* Returns the member at quantile u of the mass left, with members in the order of their numbers, or

@@ -140,6 +140,8 @@ sb_status record_settings_read(sb_record *record, sb_error *err)
         status = put_marker(&text, record->document, err);
     if (status == SB_OK)
         status = put_lists(&text, record->document, err);
+    if (status == SB_OK && record->allow != NULL)
+        put_item(&text, "allow", record->allow);
     if (status == SB_OK && record->model != NULL)
         put_item(&text, "model", record->model);
     json_buffer_bytes(&text, "", 1);
@@ -248,8 +250,15 @@ sb_status sb_record_get_config(sb_record *record, const sb_model *model, sb_conf
     if (record == NULL || model == NULL || config == NULL)
         return status_fail(err, SB_ERR_ARGUMENT,
                            "sb_record_get_config: record, model or config is NULL");
+    if (record->allow != NULL && record->list == NULL)
+        return status_fail(
+            err, SB_ERR_INPUT,
+            "the draw was limited to a list of permitted outputs, \"allow\":\"%.100s\"; "
+            "it cannot be made again without the list",
+            record->allow);
     sb_config made;
     sb_config_default(&made);
+    made.allow = record->list;
     made.method = record->method;
     made.k = record->k;
     made.temperature = record->temperature;
@@ -275,6 +284,20 @@ sb_status sb_record_get_config(sb_record *record, const sb_model *model, sb_conf
     if (status == SB_OK)
         *config = made;
     return status;
+}
+
+sb_status sb_record_set_allow(sb_record *record, const sb_trie *allow, sb_error *err)
+{
+    if (record == NULL || allow == NULL)
+        return status_fail(err, SB_ERR_ARGUMENT, "sb_record_set_allow: record or allow is NULL");
+    const char *const id = sb_trie_get_info(allow)->id;
+    if (record->allow != NULL && strcmp(record->allow, id) != 0)
+        return status_fail(err, SB_ERR_INPUT,
+                           "the draw was limited to another list of permitted outputs: its "
+                           "\"allow\" is %.100s, but the checksum of this list is %s",
+                           record->allow, id);
+    record->list = record->allow != NULL ? allow : NULL;
+    return SB_OK;
 }
 
 sb_status sb_record_set_model(const sb_record *record, sb_model *model, sb_error *err)

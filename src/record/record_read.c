@@ -293,6 +293,8 @@ static sb_status get_key(const json_value *root, sb_record *record, sb_error *er
     if (status == SB_OK)
         status = get_name_or_null(root, "model", &record->model, err);
     if (status == SB_OK)
+        status = get_name_or_null(root, "allow", &record->allow, err);
+    if (status == SB_OK)
         status = get_name_or_null(root, "version", &record->version, err);
     if (status == SB_OK)
         status = get_method(root, &record->method, err);

@@ -74,6 +74,15 @@ static void put_stop(json_buffer *to, const sb_config *config)
         json_buffer_text(to, "]");
 }
 
+static void put_allow(json_buffer *to, const sb_config *config)
+{
+    if (config->allow == NULL)
+        return;
+    const char *const id = sb_trie_get_info(config->allow)->id;
+    json_buffer_text(to, ",\"allow\":");
+    json_buffer_string(to, id, strlen(id));
+}
+
 /* Appends how the model reads text, and what identifies it. */
 static void put_model(json_buffer *to, const sb_model *model)
 {
@@ -101,6 +110,7 @@ void record_settings_put(json_buffer *to, const sb_model *model, const sb_config
         json_buffer_text(to, ",\"no_kappa\":true");
     put_ban(to, model, config);
     put_stop(to, config);
+    put_allow(to, config);
     if (model != NULL)
         put_model(to, model);
     json_buffer_text(to, ",\"version\":\"");

@@ -1,7 +1,8 @@
 /* Fuzzes the settings and what is drawn with them: "name=value" lines set a config, and whatever
  * passes the check must draw, by any method and search, from rows made of the remaining bytes.
  * Sequences are in order, and their log-probabilities at most 0. Each row continues a state that
- * the host has, and takes the place of no state but one that a row of this step continues. */
+ * the host has, and takes the place of no state but one that a row of this step continues. Lines
+ * "allow=DIGITS" are permitted outputs, one token a digit: every sequence must be one of them. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,7 +11,14 @@
 
 #include "sbeam/sbeam.h"
 
-enum { VOCAB = 5, MOST_STEPS = 200, MOST_STATES = 100000 };
+enum { VOCAB = 5, MOST_STEPS = 200, MOST_STATES = 100000, MOST_LINES = 64 };
+
+/* The permitted outputs; none: all. */
+struct list {
+    int32_t tokens[64 * MOST_LINES];
+    uint64_t ends[MOST_LINES];
+    size_t n;
+};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -20,8 +28,31 @@ static void require(int condition)
         abort();
 }
 
+static void add_line(struct list *list, const char *digits)
+{
+    if (list->n == MOST_LINES)
+        return;
+    uint64_t at = list->n > 0 ? list->ends[list->n - 1] : 0;
+    for (; *digits != '\0'; digits++)
+        list->tokens[at++] = *digits - '0';
+    list->ends[list->n++] = at;
+}
+
+static bool has_line(const struct list *list, const sb_sequence *sequence)
+{
+    const size_t n = (size_t)sequence->n_tokens;
+    for (size_t i = 0; i < list->n; i++) {
+        const uint64_t begin = i > 0 ? list->ends[i - 1] : 0;
+        if (list->ends[i] - begin == n &&
+            (n == 0 || memcmp(list->tokens + begin, sequence->tokens, n * sizeof(int32_t)) == 0))
+            return true;
+    }
+    return false;
+}
+
 /* Takes lines up to an empty one; returns what is left. */
-static const uint8_t *read_settings(sb_config *config, const uint8_t *data, const uint8_t *end)
+static const uint8_t *read_settings(sb_config *config, struct list *list, const uint8_t *data,
+                                    const uint8_t *end)
 {
     while (data < end) {
         const uint8_t *const stop = memchr(data, '\n', (size_t)(end - data));
@@ -34,7 +65,9 @@ static const uint8_t *read_settings(sb_config *config, const uint8_t *data, cons
         if (equals != NULL) {
             *equals = '\0';
             sb_error err;
-            if (sb_config_set(config, line, equals + 1, &err) != SB_OK)
+            if (strcmp(line, "allow") == 0)
+                add_line(list, equals + 1);
+            else if (sb_config_set(config, line, equals + 1, &err) != SB_OK)
                 require(err.message[0] != '\0');
         }
         data = stop + 1;
@@ -42,12 +75,13 @@ static const uint8_t *read_settings(sb_config *config, const uint8_t *data, cons
     return data;
 }
 
-static void check_result(const sb_result *result)
+static void check_result(const sb_result *result, const struct list *list)
 {
     require(result->n_sequences >= 0 && result->n_sequences <= result->k);
     for (int32_t i = 0; i < result->n_sequences; i++) {
         const sb_sequence *const s = &result->sequences[i];
         require(s->log_p <= 1e-6 && s->end != SB_END_NONE);
+        require(list->n == 0 || has_line(list, s));
         require(isnan(s->g) || i == 0 || s->g <= result->sequences[i - 1].g);
         require(isnan(result->kappa) || isnan(s->g) || s->g >= result->kappa);
     }
@@ -98,7 +132,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     sb_config config;
     sb_config_default(&config);
     config.k = 3;
-    const uint8_t *at = read_settings(&config, data, end);
+    struct list list = {.n = 0};
+    const uint8_t *at = read_settings(&config, &list, data, end);
     sb_error err;
     if (sb_config_check(&config, &err) != SB_OK)
         return 0;
@@ -125,7 +160,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const sb_job job = {0};
     sb_decoder *decoder;
     sb_result *result;
-    require(sb_decoder_open(&decoder, &spec, &config, &err) == SB_OK);
+    sb_trie *trie = NULL;
+    if (list.n > 0 && sb_trie_open(&trie, list.tokens, list.ends, list.n, &err) != SB_OK) {
+        require(err.message[0] != '\0');
+        return 0;
+    }
+    config.allow = trie;
+    const sb_status opened = sb_decoder_open(&decoder, &spec, &config, &err);
+    if (opened == SB_ERR_INPUT && trie != NULL) { /* a line that cannot be a sequence */
+        sb_trie_close(trie);
+        return 0;
+    }
+    require(opened == SB_OK);
     require(sb_result_open(&result, &err) == SB_OK);
     sb_status status = sb_decoder_add(decoder, &job, NULL, &err);
     for (int step = 0; status == SB_OK && !sb_decoder_done(decoder) && step < MOST_STEPS; step++) {
@@ -142,11 +188,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const int32_t slot = sb_decoder_finished(decoder);
     if (status == SB_OK && slot >= 0) {
         require(sb_decoder_take(decoder, slot, result, &err) == SB_OK);
-        check_result(result);
+        check_result(result, &list);
     } else if (status != SB_OK) {
         require(err.message[0] != '\0');
     }
     sb_result_close(result);
     sb_decoder_close(decoder);
+    sb_trie_close(trie);
     return 0;
 }

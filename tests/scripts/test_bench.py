@@ -82,6 +82,17 @@ commit,cpu,compiler,kernels,model,k,seconds,ratio
             self.assertEqual(len(numbers), len(parts.CURSOR_COLUMNS))
 
 
+    def test_allow_writes_the_columns_of_its_program(self):
+        record = {column: Decimal(i) for i, column in enumerate(parts.ALLOW_COLUMNS)}
+        written = {}
+        fake = mock.Mock(row=lambda *numbers: numbers, write=lambda *file: written.update([(file[0], file[1:])]))
+        with mock.patch.object(parts, 'json_lines', lambda command: [record]), contextlib.redirect_stdout(io.StringIO()):
+            parts.allow(fake)
+        columns, rows = written['allow.csv']
+        self.assertEqual(columns, parts.ALLOW_COLUMNS)
+        self.assertEqual(rows, [tuple(map(Decimal, range(len(columns))))] * len(parts.ALLOW_CASES))
+
+
 class Machines(unittest.TestCase):
     def test_kernels(self):
         self.assertEqual(results.kernels_of('sbeam 0.1.0 (plain kernels)\nwith llama.cpp'), 'plain')
@@ -135,4 +146,4 @@ class Arguments(unittest.TestCase):
         with contextlib.redirect_stderr(messages), mock.patch.object(os, 'chdir', side_effect=AssertionError):
             self.assertEqual(bench.main(['search', 'serach']), 2)
         self.assertEqual(messages.getvalue(),
-                         "bench: 'serach' is none of search, draws, arpa, gemm, decode, cache, order, gguf, hf\n")
+                         "bench: 'serach' is none of search, draws, arpa, gemm, decode, cache, order, gguf, hf, allow\n")
