@@ -139,7 +139,8 @@ static void load_model(void *argument)
 
 bool gguf_is_no_memory(const char *words)
 {
-    static const char *const known[] = {"bad_alloc", "failed to allocate", "insufficient memory"};
+    static const char *const known[] = {"bad_alloc", "failed to allocate", "insufficient memory",
+                                        "GGML_ASSERT(galloc != NULL)"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strstr(words, known[i]) != NULL)
             return true;

@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@
 #define SBEAM_LLAMA_LAYOUT 0 /* the build could not run llama.cpp: unknown */
 #endif
 
-enum { PATH_SIZE = sizeof llama_library.folder };
+enum { PATH_SIZE = sizeof llama_library.folder, REASON_SIZE = 250 };
 
 struct llama_library llama_library;
 
@@ -122,16 +123,14 @@ static void load_neighbours(const char *folder)
         closedir(entries);
 }
 
-/* Opens the library and writes its folder. Libraries that were installed without a path to ggml
- * beside them need ggml to be loaded before. */
-static void *open_file(const char *path, char folder[PATH_SIZE])
+/* Opens a library and writes why that failed, or "". *is_full says whether memory was lacking. */
+static void *open_file(const char *path, char reason[REASON_SIZE], bool *is_full)
 {
-    snprintf(folder, PATH_SIZE, "%.*s", (int)(strrchr(path, '/') - path), path);
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL) {
-        load_neighbours(folder);
-        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    }
+    errno = 0;
+    void *const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    *is_full = library == NULL && errno == ENOMEM;
+    const char *const words = library == NULL ? dlerror() : NULL;
+    snprintf(reason, REASON_SIZE, "%s", words != NULL ? words : "");
     return library;
 }
 
@@ -157,9 +156,9 @@ static sb_status refuse_absence(const char *name, sb_error *err)
 }
 
 /* Opens the library that is to be used. The folder is "" if the system found it. `shown` names the
- * library in messages. */
+ * library in messages. *is_full says whether memory was lacking. */
 static sb_status open_library(const char *name, void **library, char folder[PATH_SIZE],
-                              char shown[STATUS_NAME_SIZE], sb_error *err)
+                              char shown[STATUS_NAME_SIZE], bool *is_full, sb_error *err)
 {
     /* If the process has linked a llama.cpp, or loaded one for all libraries (RTLD_GLOBAL, as the
      * Python module llama_cpp does), the functions of any other would call functions of that one.
@@ -171,23 +170,32 @@ static sb_status open_library(const char *name, void **library, char folder[PATH
         *library = process;
         return SB_OK;
     }
-    char path[PATH_SIZE];
+    char path[PATH_SIZE], reason[REASON_SIZE];
     if (find_file(path)) {
         status_name(shown, path);
-        *library = open_file(path, folder);
+        snprintf(folder, PATH_SIZE, "%.*s", (int)(strrchr(path, '/') - path), path);
+        *library = open_file(path, reason, is_full);
+        if (*library == NULL && !*is_full) {
+            /* A library that was installed without a path to ggml beside it needs ggml first. */
+            load_neighbours(folder);
+            *library = open_file(path, reason, is_full);
+        }
         if (*library != NULL)
             return SB_OK;
-        const char *const reason = dlerror();
+        if (*is_full)
+            return status_no_memory(err);
         return status_fail(err, SB_ERR_IO,
                            "%s: GGUF models need llama.cpp, and %s cannot be "
                            "loaded: %s",
-                           name, shown, reason != NULL ? reason : "no reason given");
+                           name, shown, reason);
     }
     for (size_t i = 0; variable("SBEAM_LLAMA") == NULL && i < N_FILE_NAMES; i++) {
         status_name(shown, file_names[i]);
-        *library = dlopen(file_names[i], RTLD_NOW | RTLD_LOCAL);
+        *library = open_file(file_names[i], reason, is_full);
         if (*library != NULL)
             return SB_OK;
+        if (*is_full)
+            return status_no_memory(err);
     }
     return refuse_absence(name, err);
 }
@@ -249,9 +257,14 @@ static sb_status find_functions(const char *name, void *library, const char *sho
 static sb_status load(const char *name, sb_error *err)
 {
     static struct llama_library found; /* too large for the stack; the caller holds the lock */
+    /* If memory is lacking, glibc may keep a library whose initialisers have not run, and return it
+     * the next time. So there is no next time. */
+    static bool is_full;
     void *library;
     char shown[STATUS_NAME_SIZE];
-    sb_status status = open_library(name, &library, found.folder, shown, err);
+    if (is_full)
+        return status_no_memory(err);
+    sb_status status = open_library(name, &library, found.folder, shown, &is_full, err);
     if (status != SB_OK)
         return status;
     status = check_version(name, library, shown, err);
