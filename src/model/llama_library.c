@@ -141,14 +141,14 @@ static sb_status refuse_absence(const char *name, sb_error *err)
     if (chosen != NULL) {
         status_name(place, chosen);
         return status_fail(err, SB_ERR_IO,
-                           "%s: GGUF models need llama.cpp " SBEAM_LLAMA_VERSION
-                           ", but there is no libllama.so at '%s', which the environment variable "
+                           "%s: GGUF models cannot be opened without llama.cpp " SBEAM_LLAMA_VERSION
+                           ", and there is no libllama.so at '%s', which the environment variable "
                            "SBEAM_LLAMA names; correct or unset it",
                            name, place);
     }
     status_name(place, SBEAM_LLAMA_FOLDER);
     return status_fail(err, SB_ERR_IO,
-                       "%s: GGUF models need llama.cpp " SBEAM_LLAMA_VERSION
+                       "%s: GGUF models cannot be opened without llama.cpp " SBEAM_LLAMA_VERSION
                        ", which was not found: " WAY_OUT
                        "; libllama.so was looked for in %s%sthe system's folders%s",
                        name, place, place[0] != '\0' ? " and " : "",
