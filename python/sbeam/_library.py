@@ -148,7 +148,7 @@ def _advise() -> str:
 def offer_llama() -> None:
     """Names the libraries of the package llama-cpp-python, if it is installed, in the environment
     variable SBEAM_LLAMA_PACKAGE, where libsbeam.so looks for llama.cpp (src/model/llama_library.c).
-    Does not import that package, which would load its libraries for the whole process."""
+    Does not import that package, which takes long and needs other packages."""
     if os.environ.get("SBEAM_LLAMA_PACKAGE"):
         return
     try:

@@ -160,9 +160,8 @@ static sb_status refuse_absence(const char *name, sb_error *err)
 static sb_status open_library(const char *name, void **library, char folder[PATH_SIZE],
                               char shown[STATUS_NAME_SIZE], bool *is_full, sb_error *err)
 {
-    /* If the process has linked a llama.cpp, or loaded one for all libraries (RTLD_GLOBAL, as the
-     * Python module llama_cpp does), the functions of any other would call functions of that one.
-     */
+    /* If the process has linked a llama.cpp, or has loaded one for all libraries (RTLD_GLOBAL), the
+     * functions of any other would call functions of that one. */
     void *const process = dlopen(NULL, RTLD_NOW | RTLD_LOCAL);
     folder[0] = '\0';
     status_name(shown, "the llama.cpp that this process has loaded before");
