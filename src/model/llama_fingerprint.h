@@ -6,8 +6,9 @@
  * what they return; llama_library.c runs them on the library that it loads, and compares.
  *
  * The versions are those of llama.cpp and of ggml, which is part of it. Many commits share a
- * version such as 0.5.0-dev, so a checksum of the default values of the structs, read with the
- * header's layout, is compared as well: if a field has moved, the checksum differs. */
+ * version such as 0.5.0-dev, so a checksum is compared as well. It covers the default values of the
+ * structs, read with the header's layout, and their sizes, in the header and in the library. So it
+ * differs if a struct has grown, or if a field with a default value other than 0 has moved. */
 #ifndef MODEL_LLAMA_FINGERPRINT_H
 #define MODEL_LLAMA_FINGERPRINT_H
 
@@ -50,8 +51,36 @@ struct llama_fingerprint_batch {
     char room[1024];
 };
 
-/* Returns the checksum (FNV-1a) of the default values, or 0 if the library lacks their functions.
- * Default values that depend on the machine or its processors are left out. */
+/* Returns the size of a struct that a function returns: the bytes that the function writes, rounded
+ * up to the alignment of the structs. Returns 0 on processors for which this is not known. The ABI
+ * of x86-64 passes the address of a returned struct as the first argument, before the others. A
+ * byte that the function does not write keeps the value that it had. */
+static inline int64_t llama_fingerprint_size(void *library, const char *function)
+{
+#if defined(__x86_64__) && defined(__linux__)
+    static const int fills[] = {0x00, 0xff};
+    unsigned char bytes[2][2048];
+    int32_t token = 0;
+    void (*call)(void *returned, int32_t *tokens, int32_t n_tokens); /* some have no arguments */
+    if (!symbol_find(library, function, &call, sizeof call))
+        return 0;
+    for (int i = 0; i < 2; i++) {
+        memset(bytes[i], fills[i], sizeof bytes[i]);
+        call(bytes[i], &token, 1);
+    }
+    size_t size = sizeof bytes[0];
+    while (size > 0 && bytes[0][size - 1] == fills[0] && bytes[1][size - 1] == fills[1])
+        size--;
+    const size_t alignment = sizeof(void *);
+    return (int64_t)((size + alignment - 1) / alignment * alignment);
+#else
+    (void)library, (void)function;
+    return 0;
+#endif
+}
+
+/* Returns the checksum (FNV-1a) of the default values and the sizes, or 0 if the library lacks
+ * their functions. Default values that depend on the machine or its processors are left out. */
 static inline uint32_t llama_fingerprint_layout(void *library)
 {
     struct llama_fingerprint_model (*get_model)(void);
@@ -66,6 +95,12 @@ static inline uint32_t llama_fingerprint_layout(void *library)
     int32_t token = 0;
     const struct llama_batch batch = get_batch(&token, 7).batch;
     const int64_t values[] = {
+        llama_fingerprint_size(library, "llama_model_default_params"),
+        llama_fingerprint_size(library, "llama_context_default_params"),
+        llama_fingerprint_size(library, "llama_batch_get_one"),
+        sizeof model,
+        sizeof context,
+        sizeof batch,
         model.split_mode,
         model.main_gpu,
         model.vocab_only,
@@ -82,6 +117,8 @@ static inline uint32_t llama_fingerprint_layout(void *library)
         context.embeddings,
         context.offload_kqv,
         context.no_perf,
+        context.op_offload,
+        context.swa_full,
         context.kv_unified,
         batch.n_tokens,
         batch.token == &token,
