@@ -2,7 +2,7 @@
 import os
 import sys
 
-from ._library import find_command
+from ._library import find_command, offer_llama
 
 
 def main() -> None:
@@ -10,6 +10,7 @@ def main() -> None:
     if command is None:
         sys.exit("sbeam: the command is not in the package, in build/ or on PATH: run "
                  "scripts/build first")
+    offer_llama()
     os.execv(command, ["sbeam"] + sys.argv[1:])
 
 

@@ -6,6 +6,7 @@ around the package. ctypes.CDLL releases Python's global lock during each call."
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
 from ctypes import (POINTER, byref, c_bool, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint64,
                     c_void_p)
@@ -151,6 +152,23 @@ def _advise() -> str:
         return ("run scripts/build in the source tree, then install the package again: "
                 + INSTALL_COMMAND)
     return "run scripts/build"
+
+
+def offer_llama() -> None:
+    """Names the libraries of the package llama-cpp-python, if it is installed, in the environment
+    variable SBEAM_LLAMA_PACKAGE, where libsbeam.so looks for llama.cpp (src/model/llama_library.c).
+    Does not import that package, which takes long and needs other packages."""
+    if os.environ.get("SBEAM_LLAMA_PACKAGE"):
+        return
+    try:
+        spec = importlib.util.find_spec("llama_cpp")
+    except (ImportError, ValueError):  # a module of this name that was made by hand
+        return
+    for place in (spec.submodule_search_locations or []) if spec is not None else []:
+        folder = os.path.join(place, "lib")
+        if os.path.exists(os.path.join(folder, "libllama.so")):
+            os.environ["SBEAM_LLAMA_PACKAGE"] = folder
+            return
 
 
 def find_command() -> Optional[str]:

@@ -15,7 +15,7 @@ from ._config import to_bool, to_int, to_ints
 from ._errors import ArgumentError, FormatError, InputError, IOFailure, StateError
 from ._interrupt import long_call
 from ._library import (INSTALL_COMMAND, PACKAGE, SOURCE_TREE, call, find_command, is_packaged,
-                       lib)
+                       lib, offer_llama)
 from ._text import Text, to_bytes, to_c_string, to_str
 
 DEFAULT_MODEL = "enfr-everyday.safetensors"
@@ -93,11 +93,12 @@ class Model:
             raise ArgumentError("the path of the model is empty")
         handle = ctypes.c_void_p()
         data = to_c_string(name, "the path")
+        offer_llama()
         try:
             with long_call():
                 call("sb_model_open", ctypes.byref(handle), data)
         except FormatError as error:
-            if "scripts/setup --with llama" in str(error) and is_packaged():
+            if "built without llama.cpp" in str(error) and is_packaged():
                 raise FormatError("%s, and install the package again: %s"
                                   % (error, INSTALL_COMMAND)) from None
             raise

@@ -102,8 +102,9 @@ class Examples(unittest.TestCase):
             self.skipTest("SBEAM_GGUF does not name a model")
         try:
             sbeam.Model(path).close()
-        except sbeam.FormatError as error:
-            self.assertIn("scripts/setup --with llama", str(error))
+        except sbeam.Error as error:
+            self.assertIn("without llama.cpp", str(error))
+            self.assertRegex(str(error), "scripts/setup --with llama|SBEAM_LLAMA")
             self.assertIn(str(error), run("04_gguf.py", path, fails=True))
             self.skipTest("this build has no llama.cpp; its error message was checked")
         text = run("04_gguf.py")

@@ -1,9 +1,13 @@
 """GGUF models: the draws of the command, and its errors as exceptions.
 
 The environment variable SBEAM_GGUF names the model stories260K.gguf. All tests are skipped without
-it, and in a build without llama.cpp."""
+it, and without llama.cpp, except those of how llama.cpp is found."""
 import os
+import subprocess
+import sys
+import tempfile
 import unittest
+from pathlib import Path
 
 from support import run_command
 
@@ -20,8 +24,8 @@ class Gguf(unittest.TestCase):
             raise unittest.SkipTest("SBEAM_GGUF does not name a model")
         try:
             cls.model = sbeam.Model(PATH)
-        except sbeam.FormatError as error:
-            if "scripts/setup --with llama" not in str(error):
+        except sbeam.Error as error:
+            if "without llama.cpp" not in str(error):
                 raise
             raise unittest.SkipTest("this build has no llama.cpp")
 
@@ -114,6 +118,47 @@ class Gguf(unittest.TestCase):
         with self.assertRaisesRegex(sbeam.LimitError, "rows at once"):
             self.draw(k=self.model.info.max_rows + 1)
         self.assertEqual(len(self.draw(k=2)[0]), 2)  # the model still works
+
+
+class Places(unittest.TestCase):
+    """Where the package looks for llama.cpp."""
+
+    def run_python(self, program, *folders, **variables):
+        env = {name: value for name, value in os.environ.items()
+               if not name.startswith("SBEAM_LLAMA")}
+        path = [*map(str, folders), str(Path(sbeam.__file__).parent.parent)]
+        env.update(variables, PYTHONPATH=os.pathsep.join(path))
+        done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, universal_newlines=True, env=env,
+                              check=False)
+        return done.stdout.strip()
+
+    def test_llama_cpp_python(self):
+        """Its libraries are offered to libsbeam.so without importing it."""
+        program = ("import os, sys, sbeam\n"
+                   "sbeam._library.offer_llama()\n"
+                   "print(os.environ.get('SBEAM_LLAMA_PACKAGE'), 'llama_cpp' in sys.modules)")
+        with tempfile.TemporaryDirectory() as folder:
+            package = Path(folder) / "llama_cpp"
+            package.mkdir()
+            (package / "__init__.py").write_text("raise SystemExit('was imported')\n")
+            self.assertEqual(self.run_python(program, folder), "None False")
+            (package / "lib").mkdir()
+            (package / "lib" / "libllama.so").write_text("")
+            self.assertEqual(self.run_python(program, folder), "%s False" % (package / "lib"))
+            self.assertEqual(self.run_python(program, folder, SBEAM_LLAMA_PACKAGE="/mine"),
+                             "/mine False")
+
+    def test_absent(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "empty.gguf"
+            path.write_bytes(b"GGUF\3\0\0\0")
+            said = self.run_python("import sbeam; sbeam.Model(%r)" % str(path),
+                                   SBEAM_LLAMA="/nonexistent")
+        if "built without llama.cpp" in said:
+            self.skipTest("this build has no llama.cpp")
+        self.assertIn("IOFailure: %s: GGUF models cannot be opened without llama.cpp" % path, said)
+        self.assertIn("no libllama.so at '/nonexistent'", said)
 
 
 if __name__ == "__main__":

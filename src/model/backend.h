@@ -37,9 +37,6 @@ typedef struct model_backend {
 extern const model_backend arpa_backend;
 extern const model_backend chain_backend;
 extern const model_backend gguf_backend;
-/* Returns the version of llama.cpp, or "yes" if this llama.cpp does not tell it. Defined only in
- * builds with llama.cpp. */
-const char *gguf_llama_version(void);
 extern const model_backend seq2seq_backend;
 extern const model_backend tree_backend;
 

@@ -1,10 +1,13 @@
 /* Lists the parts of the library that a build may lack, for bug reports and `sbeam --version`.
  *
- * The macros SBEAM_HAVE_... are set by meson.build. OpenBLAS is not a part of the build: neural
- * models load it on machines without AVX2 and NEON, if it is installed. */
+ * The macros SBEAM_HAVE_... are set by meson.build. OpenBLAS and llama.cpp are not parts of
+ * the build: neural models load OpenBLAS on machines without AVX2 and NEON, and GGUF models load
+ * llama.cpp, if they are installed. */
 #include <stddef.h>
 
-#include "model/backend.h"
+#ifdef SBEAM_HAVE_LLAMA
+#include "model/llama_library.h"
+#endif
 #include "nn/gemm.h"
 #include "sbeam/version.h"
 #include "text/unicode.h"
@@ -23,7 +26,7 @@
 static const char *describe_llama(void)
 {
 #ifdef SBEAM_HAVE_LLAMA
-    return gguf_llama_version();
+    return llama_library_describe();
 #else
     return "no";
 #endif

@@ -1,14 +1,14 @@
 /* GGUF language models through llama.cpp: shared parts of gguf.c (the model), gguf_text.c (its
  * text), gguf_context.c (its cache), gguf_session.c (its states) and gguf_try.cc (calls of
- * llama.cpp). */
+ * llama.cpp, whose functions are in llama_library.h). */
 #ifndef MODEL_GGUF_H
 #define MODEL_GGUF_H
 
-#include <llama.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/llama_library.h"
 #include "sbeam/model.h"
 
 #ifdef __cplusplus

@@ -9,7 +9,7 @@
 
 static void free_opened(void *context)
 {
-    llama_free(context); /* accepts NULL */
+    llama_library.free(context); /* accepts NULL */
 }
 
 void gguf_context_free(struct llama_context *context)
@@ -22,10 +22,10 @@ void gguf_context_free(struct llama_context *context)
  * an ordinary attention layer. */
 static double cache_bytes(const gguf *m, int64_t n_cells)
 {
-    const int32_t heads = llama_model_n_head(m->model);
-    const double width = heads > 0 ? (double)llama_model_n_embd(m->model) / heads : 0;
-    return 2.0 * 4.0 * width * llama_model_n_head_kv(m->model) * llama_model_n_layer(m->model) *
-           (double)n_cells;
+    const int32_t heads = llama_library.model_n_head(m->model);
+    const double width = heads > 0 ? (double)llama_library.model_n_embd(m->model) / heads : 0;
+    return 2.0 * 4.0 * width * llama_library.model_n_head_kv(m->model) *
+           llama_library.model_n_layer(m->model) * (double)n_cells;
 }
 
 static double machine_bytes(void)
@@ -46,7 +46,7 @@ struct opening {
 static void open_context(void *argument)
 {
     struct opening *const opening = argument;
-    opening->context = llama_init_from_model(opening->model, opening->params);
+    opening->context = llama_library.init_from_model(opening->model, opening->params);
 }
 
 sb_status gguf_context_make(const gguf *m, const gguf_size *size, struct llama_context **context,
@@ -64,7 +64,7 @@ sb_status gguf_context_make(const gguf *m, const gguf_size *size, struct llama_c
                            "the rows and their prompts need a cache of %lld cells, about %.1f GiB, "
                            "but this machine has %.1f GiB; lower k, max-len or batch",
                            (long long)size->n_cells, bytes / gib, machine_bytes() / gib);
-    struct opening opening = {m->model, llama_context_default_params(), NULL};
+    struct opening opening = {m->model, llama_library.context_default_params(), NULL};
     struct llama_context_params *const params = &opening.params;
     params->n_ctx = (uint32_t)size->n_cells;
     params->n_batch = params->n_ubatch = (uint32_t)size->n_batch;
@@ -102,13 +102,13 @@ struct moving {
 static void move_cells(void *argument)
 {
     struct moving *const moving = argument;
-    const size_t size = llama_state_get_size(moving->from);
+    const size_t size = llama_library.state_get_size(moving->from);
     moving->state = alloc_array(size, 1);
     if (moving->state == NULL)
         return;
-    const size_t n_written = llama_state_get_data(moving->from, moving->state, size);
+    const size_t n_written = llama_library.state_get_data(moving->from, moving->state, size);
     if (n_written > 0)
-        moving->n_read = llama_state_set_data(moving->to, moving->state, n_written);
+        moving->n_read = llama_library.state_set_data(moving->to, moving->state, n_written);
 }
 
 sb_status gguf_context_move(struct llama_context *from, struct llama_context *to, bool *is_whole,
@@ -136,7 +136,7 @@ struct decoding {
 static void decode_batch(void *argument)
 {
     struct decoding *const decoding = argument;
-    decoding->code = llama_decode(decoding->context, decoding->batch);
+    decoding->code = llama_library.decode(decoding->context, decoding->batch);
 }
 
 sb_status gguf_context_decode(struct llama_context *context, struct llama_batch batch,

@@ -70,7 +70,7 @@ void gguf_session_close(void *opened)
     session *const s = opened;
     gguf_context_free(s->context);
     if (s->batch.token != NULL)
-        llama_batch_free(s->batch);
+        llama_library.batch_free(s->batch);
     source_cache_close(&s->prompts);
     alloc_free(s->prompt_logits);
     alloc_free(s->now);
@@ -129,7 +129,7 @@ sb_status gguf_session_open(const void *self, const sb_session_spec *spec, void 
     s->heir = alloc_array(n_states, sizeof *s->heir);
     s->unused = alloc_array(n_states, sizeof *s->unused);
     s->is_lost = alloc_zeroed((size_t)spec->max_inputs, sizeof *s->is_lost);
-    s->batch = llama_batch_init(s->n_batch, 0, 1);
+    s->batch = llama_library.batch_init(s->n_batch, 0, 1);
     if (s->prompt_logits == NULL || s->now == NULL || s->next == NULL || s->heir == NULL ||
         s->unused == NULL || s->is_lost == NULL || s->batch.token == NULL)
         status = status_no_memory(err);
@@ -202,7 +202,7 @@ static sb_status reserve_prompt(session *s, int32_t n, sb_error *err)
     }
     gguf_context_free(s->context);
     s->context = context;
-    s->memory = llama_get_memory(context);
+    s->memory = llama_library.get_memory(context);
     s->prompt_room = room;
     return SB_OK;
 }
@@ -229,7 +229,7 @@ static sb_status run_batch(session *s, sb_error *err)
         return SB_OK;
     if (is_whole) {
         forget_all(s);
-        llama_memory_clear(s->memory, true);
+        llama_library.memory_clear(s->memory, true);
     } else {
         lose_context(s);
     }
@@ -241,7 +241,7 @@ static sb_status run_batch(session *s, sb_error *err)
 static sb_status read_logits(const session *s, int32_t i, float *row, sb_error *err)
 {
     const gguf *const m = s->model;
-    const float *const logits = llama_get_logits_ith(s->context, i);
+    const float *const logits = llama_library.get_logits_ith(s->context, i);
     if (logits == NULL)
         return status_fail(err, SB_ERR_MODEL, "llama.cpp gives no logits for row %d", (int)i);
     memcpy(row, logits, (size_t)m->n_vocab * sizeof *row);
@@ -268,7 +268,7 @@ static sb_status evaluate_prompt(session *s, int32_t place, sb_error *err)
 {
     const struct source_place *const prompt = &s->prompts.places[place];
     const int32_t sequence = prompt_sequence(s, place);
-    llama_memory_seq_rm(s->memory, sequence, -1, -1);
+    llama_library.memory_seq_rm(s->memory, sequence, -1, -1);
     for (int32_t first = 0; first < prompt->n; first += s->n_batch) {
         const int32_t end = prompt->n - first > s->n_batch ? first + s->n_batch : prompt->n;
         s->batch.n_tokens = 0;
@@ -290,7 +290,7 @@ static void free_state(session *s, int32_t state)
     const int32_t sequence = s->now[state].sequence;
     if (sequence < 0)
         return;
-    llama_memory_seq_rm(s->memory, sequence, -1, -1);
+    llama_library.memory_seq_rm(s->memory, sequence, -1, -1);
     s->unused[s->n_unused++] = sequence;
     s->now[state].sequence = NONE;
 }
@@ -355,7 +355,7 @@ static sb_status start_row(session *s, int32_t i, int32_t input, float *row, sb_
     *new = (gguf_state){.position = s->prompts.places[place].n, .input = input};
     if (s->keeps_prompts) {
         new->sequence = s->unused[--s->n_unused];
-        llama_memory_seq_cp(s->memory, prompt_sequence(s, place), new->sequence, -1, -1);
+        llama_library.memory_seq_cp(s->memory, prompt_sequence(s, place), new->sequence, -1, -1);
     } else {
         if (s->n_unused < s->spec.max_states)
             return status_fail(err, SB_ERR_STATE,
@@ -377,7 +377,7 @@ static sb_status start_row(session *s, int32_t i, int32_t input, float *row, sb_
 static void drop_states(session *s)
 {
     for (int32_t i = 0; i < s->spec.max_states && s->context != NULL; i++)
-        llama_memory_seq_rm(s->memory, i, -1, -1);
+        llama_library.memory_seq_rm(s->memory, i, -1, -1);
     clear_states(s, NONE);
 }
 
@@ -422,7 +422,7 @@ static void continue_state(session *s, int32_t i, int32_t from, int32_t token)
     *new = s->now[from];
     if (s->heir[from] != i) {
         new->sequence = s->unused[--s->n_unused];
-        llama_memory_seq_cp(s->memory, s->now[from].sequence, new->sequence, -1, -1);
+        llama_library.memory_seq_cp(s->memory, s->now[from].sequence, new->sequence, -1, -1);
     }
     push_token(s, token, new->position++, new->sequence, true);
 }

@@ -21,7 +21,7 @@ enum { MOST_BYTES = 1 << 28 };
 const char *gguf_token_text(const void *self, int32_t token)
 {
     const gguf *const m = self;
-    return llama_vocab_get_text(m->vocab, token);
+    return llama_library.vocab_get_text(m->vocab, token);
 }
 
 /* Searches all tokens: few are ever looked up, so a table does not pay. */
@@ -29,7 +29,7 @@ int32_t gguf_find_token(const void *self, const char *text, size_t size)
 {
     const gguf *const m = self;
     for (int32_t i = 0; i < m->n_vocab; i++) {
-        const char *const known = llama_vocab_get_text(m->vocab, i);
+        const char *const known = llama_library.vocab_get_text(m->vocab, i);
         if (strlen(known) == size && memcmp(known, text, size) == 0)
             return i;
     }
@@ -47,7 +47,8 @@ typedef struct tokenising {
 static void call_tokeniser(void *argument)
 {
     tokenising *const t = argument;
-    t->n = llama_tokenize(t->vocab, t->text, t->size, t->ids, t->room, t->is_whole, t->has_special);
+    t->n = llama_library.tokenize(t->vocab, t->text, t->size, t->ids, t->room, t->is_whole,
+                                  t->has_special);
 }
 
 /* Tokenises text that is known to be UTF-8. If is_whole, the text is a prompt: adds the tokens that
@@ -84,8 +85,8 @@ static sb_status tokenise(const gguf *m, const char *text, size_t size, bool is_
     }
     /* An output continues the prompt, so the end token that some models put after a text is left
      * out. */
-    if (is_whole && t.n > 0 && llama_vocab_get_add_eos(m->vocab) &&
-        t.ids[t.n - 1] == llama_vocab_eos(m->vocab))
+    if (is_whole && t.n > 0 && llama_library.vocab_get_add_eos(m->vocab) &&
+        t.ids[t.n - 1] == llama_library.vocab_eos(m->vocab))
         t.n--;
     *ids = t.ids;
     *n_ids = t.n;
@@ -111,9 +112,9 @@ static sb_status encode_words(const gguf *m, const char *text, size_t size, int3
     const sb_status status = words_encode(text, size, gguf_find_token, m, "token", ids, &n, err);
     if (status != SB_OK)
         return status;
-    if (llama_vocab_get_add_bos(m->vocab) && llama_vocab_bos(m->vocab) >= 0) {
+    if (llama_library.vocab_get_add_bos(m->vocab) && llama_library.vocab_bos(m->vocab) >= 0) {
         memmove(*ids + 1, *ids, (size_t)n * sizeof **ids); /* there is room for one more */
-        (*ids)[0] = llama_vocab_bos(m->vocab);
+        (*ids)[0] = llama_library.vocab_bos(m->vocab);
         n++;
     }
     *n_ids = n;
@@ -151,11 +152,12 @@ sb_status gguf_decode(const void *self, const int32_t *tokens, int32_t n_tokens,
     sb_status status = alloc_reserve(&joined, &capacity, 64, 1);
     for (int32_t i = 0; status == SB_OK && i < n_tokens; i++) {
         const int32_t room = capacity - size > INT32_MAX ? INT32_MAX : (int32_t)(capacity - size);
-        int32_t n = llama_token_to_piece(m->vocab, tokens[i], joined + size, room, 0, false);
+        int32_t n =
+            llama_library.token_to_piece(m->vocab, tokens[i], joined + size, room, 0, false);
         if (n < 0) { /* minus the number of bytes that are needed */
             status = alloc_reserve(&joined, &capacity, size + (size_t)-n + 1, 1);
             if (status == SB_OK)
-                n = llama_token_to_piece(m->vocab, tokens[i], joined + size, -n, 0, false);
+                n = llama_library.token_to_piece(m->vocab, tokens[i], joined + size, -n, 0, false);
         }
         for (int32_t j = 0; j < n; j++) /* a zero byte would end the text */
             if (joined[size + (size_t)j] == '\0')

@@ -50,9 +50,9 @@ void on_abort(const char *message)
 
 bool listen()
 {
-    llama_log_get(&host_log, &host_log_user);
-    llama_log_set(on_log, nullptr);
-    host_abort = ggml_set_abort_callback(on_abort);
+    llama_library.log_get(&host_log, &host_log_user);
+    llama_library.log_set(on_log, nullptr);
+    host_abort = llama_library.set_abort_callback(on_abort);
     return true;
 }
 

@@ -4,10 +4,10 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/symbol.h"
 
 /* The values of these enumerations are part of the C interface of BLAS. */
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
@@ -37,14 +37,6 @@ static bool has_room(void)
     return room != NULL;
 }
 
-/* Writes the pointer to a function of a library, or NULL, to *function. C has no cast from a
- * pointer to data to one to a function; POSIX says that their bytes are the same. */
-static void find_function(void *library, const char *name, void *function, size_t size)
-{
-    void *const symbol = dlsym(library, name);
-    memcpy(function, &symbol, size);
-}
-
 static void load(void)
 {
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so"};
@@ -57,13 +49,12 @@ static void load(void)
         return;
     set_threads_function set_threads;
     sgemm_function multiply;
-    find_function(library, "openblas_set_num_threads", &set_threads, sizeof set_threads);
-    find_function(library, "cblas_sgemm", &multiply, sizeof multiply);
-    if (set_threads == NULL || multiply == NULL) {
+    if (!symbol_find(library, "openblas_set_num_threads", &set_threads, sizeof set_threads) ||
+        !symbol_find(library, "cblas_sgemm", &multiply, sizeof multiply)) {
         dlclose(library);
         return;
     }
-    find_function(library, "openblas_get_corename", &get_core, sizeof get_core);
+    symbol_find(library, "openblas_get_corename", &get_core, sizeof get_core);
     set_threads(1); /* the callers have threads of their own */
     sgemm = multiply;
 }

@@ -25,6 +25,21 @@ def test_broken_file(t):
         t.skip("gguf: SBEAM_GGUF names no file")
 
 
+def test_llama_is_absent(t):
+    """SBEAM_LLAMA names the only place where llama.cpp is looked for."""
+    t.write("broken.gguf", b"GGUF\3\0\0\0")
+    if t.run("--version").prints_line("^llama.cpp: no$"):
+        t.skip("llama.cpp that is absent: this build is without llama.cpp")
+        return
+    nowhere = {"SBEAM_LLAMA": "/nonexistent"}
+    r = t.run("info", "broken.gguf", env=nowhere).exits(1, "no llama.cpp: exit status")
+    r.says("broken.gguf: GGUF models cannot be opened without llama.cpp [0-9].*'/nonexistent'.*SBEAM_LLAMA",
+           "no llama.cpp: what, where and the way out")
+    t.run("draw", "-m", t.arpa, "--seed", "1", env=nowhere).exits(0, "no llama.cpp: other models need none")
+    t.run("--version", env=nowhere).prints(r"^llama.cpp: [0-9][-.0-9a-z]*, ggml [.0-9]+ \(not found\)$",
+                                           "no llama.cpp: --version says so, and which version it wants")
+
+
 def test_draws(t):
     gguf = find_model(t)
     if gguf is None:
