@@ -200,7 +200,7 @@ class _Work:
         if self.problem is not None:
             raise self.problem
 
-    def _give(self, _user, input, _error) -> int:
+    def _give(self, _user: object, input: Any, _error: object) -> int:
         try:
             i = self.n_given
             if i == len(self.texts):
@@ -212,7 +212,7 @@ class _Work:
             self.problem = problem
             return -1
 
-    def _take(self, _user, input, result, _error) -> int:
+    def _take(self, _user: object, input: Any, result: Any, _error: object) -> int:
         try:
             self.draws.append(self.maker.make(result, input))
             return 0
