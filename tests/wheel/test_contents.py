@@ -20,7 +20,7 @@ class Wheel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         with zipfile.ZipFile(WHEEL) as archive:
-            cls.files = {name: archive.read(name) for name in archive.namelist()}
+            cls.files = {name: archive.read(name) for name in archive.namelist() if not name.endswith("/")}
         cls.native = {name: data for name, data in cls.files.items() if data.startswith(b"\x7fELF")}
         [cls.metadata] = [data.decode() for name, data in cls.files.items() if name.endswith("/METADATA")]
 

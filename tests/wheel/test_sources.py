@@ -36,12 +36,19 @@ class Building(unittest.TestCase):
         self.check_package(python, self.folder / "venv")
 
     def test_names_what_is_missing(self):
+        """One sentence says what to install."""
         python = make_venv(self.folder / "venv")
-        for variables, expected in (
-                ({"CC": "/nowhere/cc"}, "apt-get install gcc g++ pkg-config librandom123-dev zlib1g-dev"),
-                ({"CXX": "/nowhere/c++"}, "apt-get install g++\n"),
-                ({"PKG_CONFIG_LIBDIR": "/nowhere"}, "apt-get install libsentencepiece-dev libutf8proc-dev\n")):
-            done = run(python, "-m", "pip", "install", "--no-deps", SDIST, **variables)
+        programs = self.folder / "programs"
+        programs.mkdir()
+        for names, variables, expected in (
+                ([], {}, "apt-get install gcc g++ pkg-config librandom123-dev zlib1g-dev libsentencepiece-dev "
+                         "libutf8proc-dev\n"),
+                (["cc", "as", "ld", "ar"], {"PKG_CONFIG_LIBDIR": "/nowhere"},
+                 "apt-get install pkg-config libsentencepiece-dev libutf8proc-dev\n"),
+                (["pkg-config"], {}, "apt-get install g++\n")):
+            for name in names:
+                (programs / name).symlink_to(shutil.which(name))
+            done = run(python, "-m", "pip", "install", "--no-deps", SDIST, PATH=str(programs), **variables)
             self.assertNotEqual(done.returncode, 0)
             self.assertRegex(done.stdout, "ERROR: sbeam needs [^\n]*on Debian, " + re.escape(expected))
 
