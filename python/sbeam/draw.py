@@ -104,13 +104,14 @@ def _describe(option: Option) -> str:
     facts.append("default: %r%s" % (option.default,
                                     ", chosen for the model" if option.none_means == "auto"
                                     else ""))
-    return textwrap.fill("%-14s %s (%s)" % (option.keyword, option.help, "; ".join(facts)), 100,
-                         initial_indent=4 * " ", subsequent_indent=19 * " ")
+    return textwrap.fill("%-14s %s (%s)" % (option.keyword, option.help, "; ".join(facts)), 96,
+                         subsequent_indent=15 * " ")
 
 
 draw.__signature__ = _make_signature()  # type: ignore[attr-defined]
 if draw.__doc__ is not None:  # python -OO has no docstrings
-    draw.__doc__ += "\n\n" + "\n".join(
+    # Python removes the indentation from version 3.13 on.
+    draw.__doc__ = inspect.cleandoc(draw.__doc__) + "\n\n" + "\n".join(
         _describe(option) for option in options() if option.keyword not in ("temperature", "seed"))
 
 

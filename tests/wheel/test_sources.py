@@ -50,7 +50,7 @@ class Building(unittest.TestCase):
                 (programs / name).symlink_to(shutil.which(name))
             done = run(python, "-m", "pip", "install", "--no-deps", SDIST, PATH=str(programs), **variables)
             self.assertNotEqual(done.returncode, 0)
-            self.assertRegex(done.stdout, "ERROR: sbeam needs [^\n]*on Debian, " + re.escape(expected))
+            self.assertRegex(done.stdout, "ERROR: Problem encountered: sbeam needs [^\n]*on Debian, " + re.escape(expected))
 
     def test_lines_of_the_pages(self):
         """They work as they are written, and write nothing into the tree that git would show."""
