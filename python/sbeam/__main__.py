@@ -8,8 +8,8 @@ from ._library import find_command
 def main() -> None:
     command = find_command()
     if command is None:
-        sys.exit("sbeam: the command is neither beside the package nor on PATH: in a source tree, run "
-                 "scripts/build")
+        sys.exit("sbeam: the command is neither beside the package nor on PATH: in a source tree, "
+                 "run scripts/build")
     os.execv(command, ["sbeam"] + sys.argv[1:])
 
 

@@ -21,8 +21,8 @@ from ._version import __version__
 
 PACKAGE = Path(__file__).resolve().parent
 SOURCE_TREE = PACKAGE.parent.parent
-# The folder is named by meson-python, which makes the wheel. On a few systems pip keeps native files
-# apart from those in Python.
+# The folder is named by meson-python, which makes the wheel. On a few systems pip keeps native
+# files apart from those in Python.
 PACKAGED_LIBRARIES = [Path(folder) / ".sbeam.mesonpy.libs" / "libsbeam.so"
                       for folder in (PACKAGE.parent, sysconfig.get_path("platlib"))]
 BUILT_LIBRARIES = [SOURCE_TREE / "build" / "libsbeam.so",
