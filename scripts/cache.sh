@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Says where scripts/setup puts llama.cpp and PyTorch, which are not part of the repository, so that the other
+# Says where scripts/setup puts llama.cpp, PyTorch and the tools for wheels, which are not part of the repository, so that the other
 # scripts find them. Read with `source`.
 # shellcheck disable=SC2034
 
@@ -12,6 +12,15 @@ cache=${SBEAM_CACHE:-${XDG_CACHE_HOME:-$cache}/sbeam}
 torch_version=2.13.0
 torch_venv=$cache/torch-$torch_version
 torch_index=https://download.pytorch.org/whl/cpu # has the wheels for the processor only, which PyPI lacks
+
+# --- wheels: the tools in a virtual environment, their files, and SentencePiece as a static library ---
+
+wheel_tools=$cache/wheel-1 # the number grows if scripts/requirements-wheel.txt changes
+wheel_files=$wheel_tools/files
+
+sentencepiece_version=0.2.1 # on PyPI; Debian has no static library
+sentencepiece_sha256=8138cec27c2f2282f4a34d9a016e3374cd40e5c6e9cb335063db66a0a3b71fad
+sentencepiece_static=$cache/sentencepiece-$sentencepiece_version
 
 # --- llama.cpp: libraries and headers ---
 

@@ -25,7 +25,8 @@ def _tensor_to_numpy(tensor: Any) -> np.ndarray:
     plain = tensor.detach().cpu()
     if str(plain.dtype).endswith("bfloat16"):  # NumPy has no bfloat16; float32 holds its values
         plain = plain.float()
-    return plain.numpy()
+    shared: np.ndarray = plain.numpy()
+    return shared
 
 
 def to_numpy(x: Any, what: str) -> np.ndarray:

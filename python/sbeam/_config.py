@@ -23,7 +23,8 @@ def method_info(method: str) -> Optional[s.sb_method_info]:
     """Returns the properties of a method, or None if there is none of this name."""
     if not isinstance(method, str) or method not in METHODS:
         return None
-    return lib.sb_method_get_info(METHODS.index(method)).contents
+    info: s.sb_method_info = lib.sb_method_get_info(METHODS.index(method)).contents
+    return info
 
 
 class Option(NamedTuple):

@@ -1,28 +1,34 @@
 """Finds and loads libsbeam.so, and declares the prototypes of the functions in use.
 
 The library is the first that exists of: the file that the environment variable SBEAM_LIBRARY names,
-the package's own copy (an installed package has one), and build/libsbeam.so of the source tree
-around the package. ctypes.CDLL releases Python's global lock during each call."""
+the package's own copy (an installed package has one, in a folder beside it), and in the source tree
+around the package build/libsbeam.so, which scripts/build makes, or the one that an editable
+installation makes. ctypes.CDLL releases Python's global lock during each call."""
 from __future__ import annotations
 
 import ctypes
 import importlib.util
 import os
+import sys
+import sysconfig
 from ctypes import (POINTER, byref, c_bool, c_char_p, c_double, c_int, c_int32, c_size_t, c_uint64,
                     c_void_p)
 from pathlib import Path
-from typing import List, Optional
+from typing import Any, Iterator, List, Optional
 
 from . import _structs as s
 from ._errors import make_error
-
-__version__ = "0.1.0"
+from ._version import __version__
 
 PACKAGE = Path(__file__).resolve().parent
 SOURCE_TREE = PACKAGE.parent.parent
-PACKAGED_LIBRARY = PACKAGE / "libsbeam.so"
-BUILT_LIBRARY = SOURCE_TREE / "build" / "libsbeam.so"
-INSTALL_COMMAND = "pip install ./python"
+# The folder is named by meson-python, which makes the wheel. On a few systems pip keeps native
+# files apart from those in Python.
+PACKAGED_LIBRARIES = [Path(folder) / ".sbeam.mesonpy.libs" / "libsbeam.so"
+                      for folder in (PACKAGE.parent, sysconfig.get_path("platlib"))]
+BUILT_LIBRARIES = [SOURCE_TREE / "build" / "libsbeam.so",
+                   SOURCE_TREE / "build" / ("cp%d%d" % sys.version_info[:2]) / "libsbeam.so"]
+INSTALL_COMMAND = "pip install ."
 
 _error_p = POINTER(s.sb_error)
 _config_p = POINTER(s.sb_config)
@@ -126,32 +132,46 @@ PROTOTYPES = {
 }
 
 
+def _is_source_tree() -> bool:
+    return (SOURCE_TREE / "meson.build").exists()
+
+
 def find_library() -> str:
     """Returns the path of the library. Raises an ImportError with the places that were tried."""
     given = os.environ.get("SBEAM_LIBRARY")
     if given:
         return given
-    for place in (PACKAGED_LIBRARY, BUILT_LIBRARY):
+    places = BUILT_LIBRARIES if _is_source_tree() else PACKAGED_LIBRARIES
+    for place in places:
         if place.exists():
             return str(place)
-    raise ImportError(
-        "sbeam: libsbeam.so was found neither at %s nor at %s: run scripts/build first, or name "
-        "the library in the environment variable SBEAM_LIBRARY" % (PACKAGED_LIBRARY, BUILT_LIBRARY))
+    raise ImportError("sbeam: %s does not exist: %s, or name the library in the environment "
+                      "variable SBEAM_LIBRARY" % (places[0], _advise()))
 
 
 def is_packaged() -> bool:
     """Returns whether the library in use is the package's own copy."""
-    return find_library() == str(PACKAGED_LIBRARY)
+    return Path(find_library()) in PACKAGED_LIBRARIES
 
 
 def _advise() -> str:
     """Returns what to do about a library that does not fit."""
     if os.environ.get("SBEAM_LIBRARY"):
         return "correct or unset the environment variable SBEAM_LIBRARY"
-    if is_packaged():
-        return ("run scripts/build in the source tree, then install the package again: "
-                + INSTALL_COMMAND)
-    return "run scripts/build"
+    if _is_source_tree():
+        return "run scripts/build"
+    return "install the package again, in the source tree: " + INSTALL_COMMAND
+
+
+def _command_places() -> Iterator[Path]:
+    if _is_source_tree():
+        yield SOURCE_TREE / "build" / "sbeam"
+    else:  # pip installs PREFIX/lib/python3.N/site-packages/sbeam and PREFIX/bin/sbeam
+        for folder in list(PACKAGE.parents)[:4]:
+            yield folder / "bin" / "sbeam"
+    for name in os.environ.get("PATH", "").split(os.pathsep):
+        if name:
+            yield Path(name) / "sbeam"
 
 
 def offer_llama() -> None:
@@ -172,14 +192,10 @@ def offer_llama() -> None:
 
 
 def find_command() -> Optional[str]:
-    """Returns the path of the command: the package's own copy, the source tree's, or the first on
-    PATH. Returns None if there is none."""
-    for place in (PACKAGE / "bin" / "sbeam", SOURCE_TREE / "build" / "sbeam"):
-        if os.access(place, os.X_OK):
-            return str(place)
-    for folder in os.environ.get("PATH", "").split(os.pathsep):
-        place = Path(folder) / "sbeam"
-        if folder and place.is_file() and os.access(place, os.X_OK):
+    """Returns the path of the command: the one that belongs to the package, or the first on PATH.
+    Returns None if there is none."""
+    for place in _command_places():
+        if place.is_file() and os.access(place, os.X_OK):
             return str(place)
     return None
 
@@ -210,7 +226,7 @@ def _load() -> ctypes.CDLL:
 lib = _load()
 
 
-def call(name: str, *arguments) -> None:
+def call(name: str, *arguments: Any) -> None:
     """Calls a function whose last argument is an sb_error. Raises the error that it reports."""
     error = s.sb_error()
     status = getattr(lib, name)(*arguments, byref(error))
@@ -218,11 +234,11 @@ def call(name: str, *arguments) -> None:
         raise make_error(status, error.message.decode("utf-8", "replace"))
 
 
-def call_counting(name: str, *arguments) -> int:
+def call_counting(name: str, *arguments: Any) -> int:
     """Calls a function that returns a number or, on failure, -1. Its last argument is an sb_error.
     Raises the error that it reports."""
     error = s.sb_error()
-    number = getattr(lib, name)(*arguments, byref(error))
+    number: int = getattr(lib, name)(*arguments, byref(error))
     if number < 0:
         raise make_error(error.status, error.message.decode("utf-8", "replace"))
     return number

@@ -4,7 +4,7 @@ from __future__ import annotations
 import collections
 import ctypes
 import threading
-from typing import Any, Deque, Iterable, NamedTuple, Optional, Union
+from typing import Any, Deque, Iterable, NamedTuple, NoReturn, Optional, Union
 
 from . import _structs as s
 from ._config import Config, to_float, to_int, to_seed
@@ -152,14 +152,14 @@ class Cursor:
     def __enter__(self) -> "Cursor":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __del__(self) -> None:
         if getattr(self, "_model", None) is not None:
             self._free()
 
-    def __reduce_ex__(self, _protocol):
+    def __reduce_ex__(self, _protocol: Any) -> NoReturn:
         raise TypeError("a Cursor can be neither copied nor pickled")
 
     # --- sequences ---
@@ -207,7 +207,7 @@ class Cursor:
         call("sb_sequence_text", self._model_handle, ctypes.byref(self._config.struct),
              ctypes.byref(c), ctypes.byref(text))
         try:
-            return to_str(ctypes.string_at(text.value))
+            return to_str(ctypes.string_at(text))
         finally:
             lib.sb_free(text)
 
@@ -216,7 +216,7 @@ class Cursor:
         """The g of the next sequence, which is kappa of all sequences so far; -inf if there is no
         other sequence. The search is not continued for it."""
         with self._lock:
-            return lib.sb_cursor_threshold(self._get_handle())
+            return float(lib.sb_cursor_threshold(self._get_handle()))
 
     def draw(self) -> Draw:
         """Returns all sequences so far as a draw of that many, with kappa and weights.
@@ -247,7 +247,7 @@ class Cursor:
 
     @property
     def seed(self) -> int:
-        return self._config.struct.seed
+        return int(self._config.struct.seed)
 
     @property
     def use(self) -> CursorUse:

@@ -5,8 +5,8 @@ import contextlib
 import ctypes
 import sys
 import threading
-from typing import (Any, Callable, Iterable, Iterator, List, NamedTuple, Optional, Set, Tuple,
-                    Union)
+from typing import (Any, Callable, Iterable, Iterator, List, NamedTuple, NoReturn, Optional, Set,
+                    Tuple, Union)
 
 import numpy as np
 
@@ -193,7 +193,7 @@ class Decoder:
     # --- functions of the host that C calls ---
 
     def _guard_leaf(self, function: Callable[[int, int], bool]) -> Callable[..., bool]:
-        def guarded(_user, row, token):
+        def guarded(_user: object, row: int, token: int) -> bool:
             try:
                 return self._problem is None and bool(function(row, token))
             except BaseException as problem:  # no exception may pass through C
@@ -202,7 +202,7 @@ class Decoder:
         return guarded
 
     def _guard_stop(self, function: Callable[[Tuple[int, ...]], bool]) -> Callable[..., int]:
-        def guarded(_user, tokens, n_tokens):
+        def guarded(_user: object, tokens: Any, n_tokens: int) -> int:
             try:
                 if self._problem is not None:
                     return -1
@@ -213,7 +213,7 @@ class Decoder:
         return guarded
 
     def _guard_new_text(self, function: Callable[[Tuple[int, ...]], str]) -> Callable[..., int]:
-        def guarded(_user, slot, rank, sequence):
+        def guarded(_user: object, slot: int, rank: int, sequence: Any) -> int:
             try:
                 if self._problem is not None:
                     return -1
@@ -283,7 +283,7 @@ class Decoder:
     def __enter__(self) -> "Decoder":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __del__(self) -> None:
@@ -291,7 +291,7 @@ class Decoder:
             lib.sb_decoder_close(self._handle)
             self._handle = None
 
-    def __reduce_ex__(self, _protocol):
+    def __reduce_ex__(self, _protocol: Any) -> NoReturn:
         raise TypeError("a Decoder can be neither copied nor pickled")
 
     # --- steps ---
@@ -304,7 +304,7 @@ class Decoder:
     def done(self) -> bool:
         """Whether all inputs have finished."""
         with self._use() as handle:
-            return lib.sb_decoder_done(handle)
+            return bool(lib.sb_decoder_done(handle))
 
     def rows(self) -> Rows:
         """Returns the rows that are needed next, as copies: (parent, token, input). They are empty

@@ -110,13 +110,14 @@ def _describe(option: Option) -> str:
     facts.append("default: %r%s" % (option.default,
                                     ", chosen for the model" if option.none_means == "auto"
                                     else ""))
-    return textwrap.fill("%-14s %s (%s)" % (option.keyword, option.help, "; ".join(facts)), 100,
-                         initial_indent=4 * " ", subsequent_indent=19 * " ")
+    return textwrap.fill("%-14s %s (%s)" % (option.keyword, option.help, "; ".join(facts)), 96,
+                         subsequent_indent=15 * " ")
 
 
 draw.__signature__ = _make_signature()  # type: ignore[attr-defined]
 if draw.__doc__ is not None:  # python -OO has no docstrings
-    draw.__doc__ += "\n\n" + "\n".join(
+    # Python removes the indentation from version 3.13 on.
+    draw.__doc__ = inspect.cleandoc(draw.__doc__) + "\n\n" + "\n".join(
         _describe(option) for option in options() if option.keyword not in ("temperature", "seed"))
 
 
@@ -207,7 +208,7 @@ class _Work:
         if self.problem is not None:
             raise self.problem
 
-    def _give(self, _user, input, _error) -> int:
+    def _give(self, _user: object, input: Any, _error: object) -> int:
         try:
             i = self.n_given
             if i == len(self.texts):
@@ -219,7 +220,7 @@ class _Work:
             self.problem = problem
             return -1
 
-    def _take(self, _user, input, result, _error) -> int:
+    def _take(self, _user: object, input: Any, result: Any, _error: object) -> int:
         try:
             self.draws.append(self.maker.make(result, input))
             return 0

@@ -73,7 +73,7 @@ class _References:
     def __enter__(self) -> "_References":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         lib.sb_bleu_references_close(self.handle)
 
 

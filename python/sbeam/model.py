@@ -6,7 +6,8 @@ import ctypes
 import os
 import threading
 from pathlib import Path
-from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence as Items, Tuple, Union
+from typing import (Any, Dict, Iterator, List, NamedTuple, Optional, Sequence as Items, Tuple,
+                    Union)
 
 import numpy as np
 
@@ -14,8 +15,8 @@ from . import _structs as s
 from ._config import to_bool, to_int, to_ints
 from ._errors import ArgumentError, FormatError, InputError, IOFailure, StateError
 from ._interrupt import long_call
-from ._library import (INSTALL_COMMAND, PACKAGE, SOURCE_TREE, call, find_command, is_packaged,
-                       lib, offer_llama)
+from ._library import (INSTALL_COMMAND, SOURCE_TREE, call, find_command, is_packaged, lib,
+                       offer_llama)
 from ._text import Text, to_bytes, to_c_string, to_str
 
 DEFAULT_MODEL = "enfr-everyday.safetensors"
@@ -42,25 +43,38 @@ class Score(NamedTuple):
     tokens: Tuple[int, ...]  #: without the end token
 
 
+def _model_folders() -> List[Path]:
+    """Returns the folders that may hold the models that come with sbeam."""
+    folders = [SOURCE_TREE / "models"]
+    command = find_command()
+    if command is not None:
+        folder = Path(command).resolve().parent
+        folders += [folder, folder / "models", folder.parent / "models",
+                    folder.parent / "share" / "sbeam"]
+    return folders + [Path("/usr/local/share/sbeam"), Path("/usr/share/sbeam")]
+
+
+def shipped_model(name: str = DEFAULT_MODEL) -> str:
+    """Returns the path of a model that comes with sbeam: "weather.json", a chain; "fig1.json" and
+    "greeting.json", trees; "rhymes.arpa", an n-gram model; or the translation model."""
+    folders = _model_folders()
+    for folder in folders:
+        if (folder / name).is_file():
+            return str(folder / name)
+    raise IOFailure("the model %s was not found in %s: give the path of a model"
+                    % (name, " or ".join(map(str, dict.fromkeys(folders)))))
+
+
 def find_default_model() -> str:
     """Returns the path that the command uses without -m: the environment variable SBEAM_MODEL, or
     the English-French model that comes with sbeam."""
     given = os.environ.get("SBEAM_MODEL")
     if given:
         return given
-    folders = [PACKAGE / "models", SOURCE_TREE / "models"]
-    command = find_command()
-    if command is not None:
-        folder = Path(command).resolve().parent
-        folders += [folder, folder / "models", folder.parent / "models",
-                    folder.parent / "share" / "sbeam"]
-    folders += [Path("/usr/local/share/sbeam"), Path("/usr/share/sbeam")]
-    for folder in folders:
-        if (folder / DEFAULT_MODEL).exists():
-            return str(folder / DEFAULT_MODEL)
-    raise IOFailure("the default model %s was not found in %s: give the path of a model, or name "
-                    "one in the environment variable SBEAM_MODEL"
-                    % (DEFAULT_MODEL, " or ".join(map(str, dict.fromkeys(folders)))))
+    try:
+        return shipped_model()
+    except IOFailure as error:
+        raise IOFailure("%s, or name one in the environment variable SBEAM_MODEL" % error) from None
 
 
 class Model:
@@ -169,14 +183,14 @@ class Model:
     def __enter__(self) -> "Model":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None) is not None:
             self.close()
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Any, ...]:
         return type(self), (self._path,) + self._options  # unpickling opens the file again
 
     def __repr__(self) -> str:
@@ -197,12 +211,11 @@ class Model:
         """Returns the facts that `sbeam info` prints, by name."""
         facts: Dict[str, str] = {}
 
-        @s.DESCRIBE_FN
-        def say(_user, name, value):
+        def say(_user: object, name: bytes, value: bytes) -> None:
             facts[name.decode()] = to_str(value)
 
         with self._use() as handle:
-            lib.sb_model_describe(handle, say, None)
+            lib.sb_model_describe(handle, s.DESCRIBE_FN(say), None)
         return facts
 
     # --- text ---
@@ -289,6 +302,6 @@ def decode_tokens(handle: int, tokens: Items[int]) -> bytes:
     n = len(tokens)
     call("sb_model_decode", handle, (ctypes.c_int32 * max(n, 1))(*tokens), n, ctypes.byref(text))
     try:
-        return ctypes.string_at(text.value)
+        return ctypes.string_at(text)
     finally:
         lib.sb_free(text)

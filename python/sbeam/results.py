@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 import json
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterator, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, NamedTuple, Optional, Tuple, Union, overload
 
 import numpy as np
 
@@ -73,7 +73,13 @@ class Draw:
     def __iter__(self) -> Iterator[Sequence]:
         return iter(self.sequences)
 
-    def __getitem__(self, index):
+    @overload
+    def __getitem__(self, index: int) -> Sequence: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Tuple[Sequence, ...]: ...
+
+    def __getitem__(self, index: Union[int, slice]) -> Union[Sequence, Tuple[Sequence, ...]]:
         return self.sequences[index]
 
     def arrays(self) -> Dict[str, np.ndarray]:
@@ -94,7 +100,7 @@ class Draw:
     def to_dict(self) -> Dict[str, Any]:
         """Returns the command's JSON record of this draw, as `json.loads` reads it. The record was
         written when the sequences were drawn: a copy with other fields still has it."""
-        record = json.loads(self._record)
+        record: Dict[str, Any] = json.loads(self._record)
         for entry, sequence in zip(record["sequences"], self.sequences):
             entry["text"] = sequence.text  # a Decoder has its texts from its host
         return record
@@ -123,13 +129,13 @@ class DrawMaker:
     def __del__(self) -> None:
         lib.sb_record_writer_close(self._writer)
 
-    def make(self, result, input=None) -> Draw:
+    def make(self, result: Any, input: Any = None) -> Draw:
         """Returns the draw of a pointer to an sb_result. `input` is a pointer to its sb_input, or
         None if the host computes the model."""
         line, size = ctypes.c_void_p(), ctypes.c_size_t()
         call("sb_record_write", self._writer, input, result, ctypes.byref(line),
              ctypes.byref(size))
-        record = ctypes.string_at(line.value, size.value)
+        record = ctypes.string_at(line, size.value)
         if self._settings is None:  # all records have the same
             members = json.loads(record)
             self._model, self._version = members.get("model"), members["version"]

@@ -14,10 +14,13 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 MODELS = ROOT / "models"
-COMMAND = ROOT / "build" / "sbeam"
+# SBEAM_TEST_INSTALLED=1 tests the package that this Python has installed, and its command.
+IS_INSTALLED = bool(os.environ.get("SBEAM_TEST_INSTALLED"))
+COMMAND = Path(sys.prefix) / "bin" / "sbeam" if IS_INSTALLED else ROOT / "build" / "sbeam"
 FALSE_ALARM = 1e-6  # probability that a test of a distribution rejects a correct sampler
 
-sys.path.insert(0, str(HERE.parent))
+if not IS_INSTALLED:
+    sys.path.insert(0, str(HERE.parent))
 
 
 def need(module):
@@ -39,11 +42,11 @@ def run_command(*arguments, stdin=None):
 
 
 def environment():
-    """Returns variables for programs that import the package from the source tree, without the
-    libraries of a sanitizer."""
+    """Returns variables for programs that import the package under test, without the libraries of a
+    sanitizer."""
     plain = {name: value for name, value in os.environ.items()
              if name not in ("LD_PRELOAD", "SBEAM_LIBRARY")}
-    return dict(plain, PYTHONPATH=str(HERE.parent))
+    return plain if IS_INSTALLED else dict(plain, PYTHONPATH=str(HERE.parent))
 
 
 # --- documentation ---

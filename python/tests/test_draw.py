@@ -139,7 +139,7 @@ class Interface(unittest.TestCase):
             if option.keyword != "seed":
                 self.assertEqual(parameters[option.keyword].default, option.default, option.keyword)
             self.assertIn(option.kind, ("int", "float", "bool", "choice"))
-            self.assertIn("\n    %s " % option.keyword, sbeam.draw.__doc__)
+            self.assertIn("\n%s " % option.keyword, sbeam.draw.__doc__)
         self.assertEqual({option.keyword for option in sbeam.options() if option.is_plan},
                          {"draws", "threads", "batch", "cache"})
         self.assertIsNone(parameters["seed"].default)

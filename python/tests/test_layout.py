@@ -66,8 +66,8 @@ class Layout(unittest.TestCase):
         [header] = self.compile('    printf("%d.%d.%d\\n", SB_VERSION_MAJOR, SB_VERSION_MINOR, '
                                 'SB_VERSION_PATCH);\n')
         self.assertEqual(_library.__version__, header)
-        with open(ROOT / "python" / "pyproject.toml", encoding="utf-8") as file:
-            self.assertIn('version = "%s"' % header, file.read())
+        with open(ROOT / "meson.build", encoding="utf-8") as file:
+            self.assertIn("version: '%s'" % header, file.read())
 
     def test_enums_fit(self):
         body = '    printf("%zu %zu\\n", sizeof(sb_status), sizeof(sb_end));\n'

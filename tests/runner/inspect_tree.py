@@ -66,22 +66,57 @@ def check_refusals():
 
 
 def check_install():
-    """Builds a program against the installed files, and checks that the library exports only its public names."""
+    """Builds programs against the installed library and against the core, and checks what they export."""
     with tempfile.TemporaryDirectory() as folder:
-        if not succeeds("meson", "install", "-C", "build", "--no-rebuild", "--quiet", DESTDIR=folder):
+        core = Path(folder) / "core-build"
+        return (check_prefix("build", Path(folder) / "all", "sbeam", "01_draw", "models/fig1.json") and
+                succeeds("meson", "setup", core, "-Dcore_only=true", PKG_CONFIG_LIBDIR="/nowhere") and
+                succeeds("ninja", "-C", core) and
+                check_prefix(core, Path(folder) / "core", "sbeam-core", "04_steps") and exports_are_public())
+
+
+def check_prefix(build, folder, name, example, *arguments):
+    """Installs a build, moves the installation, and runs an example with its shared and its static library."""
+    if not succeeds("meson", "install", "-C", build, "--no-rebuild", "--quiet", DESTDIR=str(folder / "first")):
+        return False
+    # The prefix below DESTDIR, such as usr/local, is the folder above include.
+    [headers] = (folder / "first").rglob("include")
+    prefix = folder / "moved"
+    headers.parent.rename(prefix)
+    [packages] = prefix.rglob("pkgconfig")
+    libraries = packages.parent
+    wanted = [packages / (name + ".pc"), libraries / ("lib%s.so" % name)]
+    wanted += [prefix / "share/man/man1/sbeam.1", prefix / "share/sbeam/weather.json"] if name == "sbeam" else []
+    for path in wanted:
+        if not path.exists():
+            print("error: not installed:", path)
             return False
-        installed = {path.name: path for path in Path(folder).rglob("*")}
-        for name in ("sbeam.pc", "sbeam.1"):
-            if name not in installed:
-                print("error: not installed:", name)
-                return False
-        packages = installed["sbeam.pc"].parent
-        flags = subprocess.run(["pkg-config", "--cflags", "--libs", "sbeam"], stdout=subprocess.PIPE, check=True, env={
-            **os.environ, "PKG_CONFIG_SYSROOT_DIR": folder, "PKG_CONFIG_PATH": str(packages)}).stdout.decode().split()
-        program = Path(folder) / "draw"
-        return (succeeds("cc", "-std=c11", "-o", program, "examples/01_draw.c", "-lm", *flags) and
-                succeeds(program, "models/fig1.json", LD_LIBRARY_PATH=str(packages.parent)) and
-                any(Path(folder).rglob("bin/sbeam")) and exports_are_public())
+    shared = Path(folder) / "shared"
+    static = Path(folder) / "static"
+    compiler = ["cc", "-std=c11", "examples/%s.c" % example]
+    return (succeeds(*compiler, "-o", shared, *flags(name, prefix, packages), "-lm") and
+            succeeds(shared, *arguments, LD_LIBRARY_PATH=str(libraries)) and needs_soname(shared, name) and
+            succeeds(*compiler, "-o", static, *use_archive(flags(name, prefix, packages, "--static"), name, libraries),
+                     "-lm") and
+            succeeds(static, *arguments) and not needs_soname(static, name) and
+            (name != "sbeam" or succeeds(prefix / "bin/sbeam", "draw", "-k", "1", "Good morning.")))
+
+
+def flags(name, prefix, packages, *options):
+    """Returns what pkg-config says if the prefix has moved."""
+    done = subprocess.run(["pkg-config", "--define-variable=prefix=%s" % prefix, *options, "--cflags", "--libs", name],
+                          stdout=subprocess.PIPE, check=True, env={**os.environ, "PKG_CONFIG_PATH": str(packages)})
+    return done.stdout.decode().split()
+
+
+def use_archive(words, name, libraries):
+    """Replaces -lNAME by the static library, because a linker prefers the shared one."""
+    return [str(libraries / ("lib%s.a" % name)) if word == "-l" + name else word for word in words]
+
+
+def needs_soname(program, name):
+    done = subprocess.run(["readelf", "-d", str(program)], stdout=subprocess.PIPE, check=True)
+    return bool(re.search(r"NEEDED.*\[lib%s\.so\.\d+\.\d+\]" % re.escape(name), done.stdout.decode()))
 
 
 def exports_are_public():

@@ -81,6 +81,7 @@ def run_plan(check, tier):
     check.run(outputs, python_tests("python", "build"),
               Part("documentation", ["tests/check_docs", "build"], "build/check-docs.log", count_lines),
               Part("figures (quick)", ["tests/check_figures"], "build/check-figures.log", count_lines))
+    check.run(Part("wheel", ["scripts/wheel", "--if-ready"], "build/check-wheel.log", count_summary))
     check.run(Part("other processors", ["tests/processors", "build"], "build/check-processors.log", count_lines))
     share = {} if tier == "full" else {"SBEAM_TEST_SHARE": SHARE}
     asan = run_address_sanitizer(check, share)

@@ -112,7 +112,8 @@ class Setup(unittest.TestCase):
 
 class Pins(unittest.TestCase):
     def test_every_line_has_a_checksum(self):
-        for name in 'requirements-torch.txt', 'requirements-hf.txt', 'requirements-plots.txt':
+        for name in ('requirements-torch.txt', 'requirements-hf.txt', 'requirements-plots.txt',
+                     'requirements-wheel.txt'):
             for line in pinned_lines(name):
                 self.assertRegex(line, f'^{PINNED.pattern}$')
 
