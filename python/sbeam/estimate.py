@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Mapping
-from typing import Any, Callable, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, NamedTuple, Optional, Tuple, Union, cast
 
 import numpy as np
 
@@ -64,7 +64,7 @@ def estimate(draw: Union[Draw, Found, Mapping[str, Any]],
                 "or another seed" % len(draw))
         log_p = np.array([sequence.log_p for sequence in draw], dtype=np.float64)
         kappa = draw.kappa if kappa is None else kappa
-        values = [f(sequence) for sequence in draw] if callable(f) else f
+        values = [cast(Any, f)(sequence) for sequence in draw] if callable(f) else f
     else:
         if callable(f):
             raise ArgumentError("f is a function, which needs a Draw; for arrays, give its values")

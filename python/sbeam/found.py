@@ -79,5 +79,5 @@ class Found:
     def __iter__(self) -> Iterator[Result]:
         return iter(self.results)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> Result:
         return self.results[index]

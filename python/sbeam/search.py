@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import (Any, Callable, Dict, Iterable, List, NoReturn, Optional, Sequence,
+                    SupportsIndex, Tuple)
 
 import numpy as np
 
@@ -111,19 +112,19 @@ class Search:
     def __enter__(self) -> "Search":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __del__(self) -> None:
         if getattr(self, "_decoder", None) is not None:
             self._free()
 
-    def __reduce_ex__(self, _protocol):
+    def __reduce_ex__(self, _protocol: SupportsIndex) -> NoReturn:
         raise TypeError("a Search can be neither copied nor pickled")
 
     @property
     def seed(self) -> int:
-        return self._config.struct.seed
+        return int(self._config.struct.seed)
 
     # --- rounds ---
 
@@ -191,19 +192,19 @@ class Search:
             if before[i] < 0:
                 nodes[i] = self._start(roots[i])
                 continue
-            nodes[i] = self._kept[before[i]].known.get(choices[i])
+            nodes[i] = self._parent(before[i]).known.get(choices[i])
             if nodes[i] is None:
                 unknown.append(i)
         if unknown:
-            stepped = self._step_nodes([(self._kept[before[i]], choices[i], roots[i])
+            stepped = self._step_nodes([(self._parent(before[i]), choices[i], roots[i])
                                         for i in unknown])
             for i, node in zip(unknown, stepped):
                 nodes[i] = node
         self._evaluate([(node, root) for node, root in zip(nodes, roots)
                         if node is not None and node.row is None])
-        rows = [_NO_CHILDREN if node is None else node.row for node in nodes]
+        rows = [_NO_CHILDREN if node is None or node.row is None else node.row for node in nodes]
         widths = np.array([len(row) for row in rows], dtype=np.int32)
-        scores = np.concatenate(rows)
+        scores: np.ndarray = np.concatenate(rows)
         self._kept.update(zip(after, nodes))
         call("sb_decoder_advance_ragged", self._decoder, scores.ctypes.data,
              widths.ctypes.data_as(_INT32_P))
@@ -212,9 +213,15 @@ class Search:
                 if node is not None:
                     node.row = None
 
+    def _parent(self, number: int) -> _Node:
+        node = self._kept[number]
+        assert node is not None  # a leaf has no children
+        return node
+
     def _start(self, root: int) -> Optional[_Node]:
         """Returns the node of a root, or None if it is a leaf."""
         node = self._roots[root]
+        assert node is not None  # a root starts once, unless the search keeps it
         if isinstance(node.state, Leaf):
             self._values[root][()] = node.state.value
             return None
@@ -244,14 +251,14 @@ class Search:
         """Computes the rows of nodes, which are given with the numbers of their roots."""
         if not wanted:
             return
-        answer = self._children([node.state for node, _ in wanted])
+        answer: Any = self._children([node.state for node, _ in wanted])
         if is_tensor(answer):  # one copy from another device for all rows
             answer = to_numpy(answer, "the answer of children")
         rows = _to_items(answer, "children returned", "a list of arrays of log-probabilities",
                          len(wanted))
-        for (node, root), row in zip(wanted, rows):
+        for (node, root), given in zip(wanted, rows):
             where = "root %d, after the choices %s" % (root, _read_path(node.path))
-            row = to_doubles(row, "%s: the log-probabilities" % where)
+            row = to_doubles(given, "%s: the log-probabilities" % where)
             _check_row(row, where)
             # A search that continues must not depend on memory that the host may use again.
             node.row = row.copy() if self._continues else row

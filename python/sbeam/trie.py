@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
-from typing import Any, Iterable, List, Optional, Sequence as Items, Tuple, Union
+from typing import Any, Iterable, List, NoReturn, Optional, Sequence as Items, Tuple, Union
 
 import numpy as np
 
@@ -113,38 +113,39 @@ class Trie:
         if getattr(self, "_handle", None) is not None:
             lib.sb_trie_close(self._handle)
 
-    def __reduce__(self):
+    def __reduce__(self) -> NoReturn:
         raise TypeError("a Trie cannot be copied or pickled; make it from its lines again")
 
     # --- facts ---
 
     @property
     def _info(self) -> s.sb_trie_info:
-        return lib.sb_trie_get_info(self._handle).contents
+        info: s.sb_trie_info = lib.sb_trie_get_info(self._handle).contents
+        return info
 
     def __len__(self) -> int:
         """Returns the number of different lines."""
-        return self._info.n_lines
+        return int(self._info.n_lines)
 
     @property
     def n_prefixes(self) -> int:
         """The number of different prefixes of lines, the empty one included."""
-        return self._info.n_prefixes
+        return int(self._info.n_prefixes)
 
     @property
     def nbytes(self) -> int:
         """The memory of the list in bytes."""
-        return self._info.bytes
+        return int(self._info.bytes)
 
     @property
     def longest(self) -> int:
         """The number of tokens of the longest line."""
-        return self._info.longest
+        return int(self._info.longest)
 
     @property
     def id(self) -> str:
         """The checksum of the lines, by which records name the list ("allow")."""
-        return self._info.id.decode()
+        return str(self._info.id.decode())
 
     def __repr__(self) -> str:
         return "<sbeam.Trie %s, %d lines, %d prefixes>" % (self.id, len(self), self.n_prefixes)

@@ -150,5 +150,5 @@ def _length(model: Any, input_ids: Any, more: Dict[str, Any]) -> Optional[int]:
     most = getattr(model.config, "max_position_embeddings", None)
     if most is None or input_ids is None:
         return _DEFAULT_LENGTH
-    used = 1 if model.config.is_encoder_decoder else input_ids.shape[1]
-    return max(1, min(_DEFAULT_LENGTH, most - used))
+    used: int = 1 if model.config.is_encoder_decoder else input_ids.shape[1]
+    return max(1, min(_DEFAULT_LENGTH, int(most) - used))

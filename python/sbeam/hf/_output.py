@@ -34,7 +34,7 @@ def make_output(draws: List[Draw], k: int, input_ids: torch.Tensor, end: Optiona
     pad = int(pad) if pad is not None else end or 0
     rows: List[List[int]] = []
     for draw in draws:
-        rows += [list(s.tokens) + ([end] if s.end == "eos" else []) for s in draw]
+        rows += [list(s.tokens) + ([end] if s.end == "eos" and end is not None else []) for s in draw]
         rows += [[]] * (k - len(draw))
     width = max(map(len, rows), default=0)
     new = torch.tensor([row + [pad] * (width - len(row)) for row in rows], dtype=torch.long,

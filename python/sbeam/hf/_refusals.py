@@ -1,7 +1,7 @@
 """Refuses what would break the law of a draw or the cache of the model, each with a sentence."""
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
 import torch
 from transformers import EosTokenCriteria, MaxLengthCriteria
@@ -19,7 +19,7 @@ _QUANTIZED_LAYERS = tuple(getattr(cache_utils, name) for name in (
     "BaseQuantizedLayer", "QuantizedLayer") if hasattr(cache_utils, name))
 
 # Settings of generate, the value that means "not used", and the way out.
-_UNUSED = (
+_UNUSED: Tuple[Tuple[str, Any, str], ...] = (
     ("num_beams", 1, "the prompt would be evaluated once per beam: pass num_beams=1 and k="),
     ("num_return_sequences", 1,
      "the prompt would be evaluated once per sequence: pass num_return_sequences=1 and k="),
@@ -35,7 +35,7 @@ _UNUSED = (
 )
 # The same, but only if the call changes what the generation config of the model says: there they
 # are for beam search, and generate itself ignores them without num_beams.
-_UNUSED_IF_GIVEN = (
+_UNUSED_IF_GIVEN: Tuple[Tuple[str, Any, str], ...] = (
     ("early_stopping", False,
      "a draw that ends early has another law; method=\"beam\" has early_stop="),
     ("length_penalty", 1.0, "pass it to sbeam.hf, which knows which method has it"),

@@ -82,7 +82,7 @@ def draw_prepared(model: Any, input_ids: torch.Tensor, processors: Any, criteria
             with optimised():  # for steps instead of prompts, on graphics cards
                 _run(decoder, stepper if is_last else stepper.fork(), changes, first, inputs)
             found += decoder.results()
-    more = {"end_tokens": ends} if len(ends) > 1 else {}
+    more: Dict[str, Any] = {"end_tokens": ends} if len(ends) > 1 else {}
     if changes.names:
         more["processors"] = changes.names
     if not more:
@@ -125,7 +125,7 @@ def _text_functions(tokenizer: Any, stop: Any) -> Dict[str, Callable[..., Any]]:
         return {}
 
     def text_of(tokens: Tuple[int, ...]) -> str:
-        return tokenizer.decode(list(tokens), skip_special_tokens=True)
+        return str(tokenizer.decode(list(tokens), skip_special_tokens=True))
 
     def decode(tokens: Tuple[int, ...]) -> str:
         text = text_of(tokens)
@@ -155,4 +155,5 @@ def _allowed(allow: Any, tokenizer: Any, is_encoder_decoder: bool) -> Any:
 
 
 def _ids_of(tokenizer: Any, key: str, text: str) -> Sequence[int]:
-    return tokenizer(**{key: text}, add_special_tokens=False)["input_ids"]
+    ids: Sequence[int] = tokenizer(**{key: text}, add_special_tokens=False)["input_ids"]
+    return ids
