@@ -1,5 +1,5 @@
 """Runs the code of doc/transformers.md in order, from the top of the source tree, and then that of
-the recipe, which uses the same model. A text block after a block of code must be what it prints."""
+the recipe and of the README, which use the same model. A text block after a block of code must be what it prints."""
 import unittest
 
 from support import ROOT, need, read_blocks, run_blocks
@@ -19,7 +19,9 @@ class Page(unittest.TestCase):
         self.assertGreaterEqual(sum(bool(expected) for _, expected in blocks), 6)
         recipe = read_blocks(RECIPE)
         self.assertEqual(len(recipe), 1)
-        run_blocks(self, PAGE, blocks + recipe)
+        readme = [block for block in read_blocks(ROOT / "README.md") if "sbeam.hf" in block[0]]
+        self.assertEqual(len(readme), 1)
+        run_blocks(self, PAGE, blocks + recipe + readme)
 
 
 if __name__ == "__main__":
