@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Says where scripts/setup puts llama.cpp, PyTorch and the tools for wheels, which are not part of the repository, so that the other
-# scripts find them. Read with `source`.
+# Says where scripts/setup puts llama.cpp, PyTorch and the tools for wheels, which are not part of the repository, so
+# that the other scripts find them. Read with `source`.
 # shellcheck disable=SC2034
 
 cache=~/.cache

@@ -131,9 +131,9 @@ SB_API sb_status sb_decoder_advance(sb_decoder *decoder, const void *logits, siz
  * (SB_END_LEAF). So a host need not know which children are leaves until their rows are wanted, and
  * need not know any width beforehand. If all rows have width 0, logits may be NULL.
  *
- * Such a decoder needs best-first search, no end token, no banned tokens and no min_len. A negative
- * width is SB_ERR_ARGUMENT and changes nothing. All other errors are those of sb_decoder_advance.
- */
+ * Such a decoder needs best-first search. It must have no end token, no banned tokens, no min_len
+ * and no list of permitted outputs. A negative width is SB_ERR_ARGUMENT and changes nothing. All
+ * other errors are those of sb_decoder_advance. */
 SB_API sb_status sb_decoder_advance_ragged(sb_decoder *decoder, const void *logits,
                                            const int32_t *widths, sb_error *err);
 
@@ -144,11 +144,11 @@ SB_API sb_status sb_decoder_set_row_type(sb_decoder *decoder, sb_row_type type, 
 
 /* Writes sequence i of a slot, counted from 0, to *sequence if best-first search is certain of it:
  * this search finds the sequences of a draw one by one, in their order. You can ask during the job
- * and until its result is taken (if it can be continued, also later). The sequence has no
- * log_weight, which follows from kappa at the end. Its tokens are the decoder's and valid until the
- * next call of any function of the decoder. Returns 1, or 0 if sequence i is not certain yet, if
- * the search is not best-first, or if its log-probability is so low that the draw will fail with
- * SB_ERR_LIMIT, or -1 if memory is short. */
+ * and until its result is taken; if the job can be continued, you can also ask later. The sequence
+ * has no log_weight, which follows from kappa at the end. Its tokens are the decoder's and valid
+ * until the next call of any function of the decoder. Returns 1, or 0 if sequence i is not certain
+ * yet, if the search is not best-first, or if its log-probability is so low that the draw will fail
+ * with SB_ERR_LIMIT, or -1 if memory is short. */
 SB_API int sb_decoder_certain(sb_decoder *decoder, int32_t slot, int32_t i, sb_sequence *sequence);
 
 /* Returns a slot whose result or error is ready, or -1 if there is none. */
@@ -168,9 +168,9 @@ SB_API sb_status sb_decoder_take(sb_decoder *decoder, int32_t slot, sb_result *r
  * the draw of that many sequences. If the model has no other sequences, the job finishes at once
  * with those that it has.
  *
- * A job that may be continued drops nothing, so its memory grows, and no state is released before
- * the job ends: when it is cancelled, fails or has found all sequences. From a node it takes only
- * the best children first; to take more of them, it wants the row of this node again, which must
+ * A job that may be continued drops nothing, so its memory grows. It releases its states only
+ * when it ends: when it is cancelled, fails or has found all sequences. From a node it first takes
+ * only the best children. To take more of them, it wants the row of this node again, which must
  * then have the same scores. The weights are right only if the number of sequences was chosen
  * without looking at them.
  *

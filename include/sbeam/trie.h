@@ -48,19 +48,19 @@ typedef struct sb_trie_info {
 
 /* Makes a list of n_lines >= 1 lines. Line i has the tokens tokens[ends[i - 1]] to tokens[ends[i] -
  * 1]; the first line begins at tokens[0]. A line may be empty; repeated lines count once. Ids are 0
- * or more: opening a decoder compares them with the vocabulary. Both arrays are the caller's and
+ * or more; sb_decoder_open compares them with the vocabulary. Both arrays are the caller's and
  * not needed afterwards. On success *trie is the caller's to close. */
 SB_API sb_status sb_trie_open(sb_trie **trie, const int32_t *tokens, const uint64_t *ends,
                               size_t n_lines, sb_error *err);
 
 /* Makes a list of texts. Text i has sizes[i] bytes; sb_model_encode turns it into tokens. If the
- * model has its own text, the tokens must give the same text again: another text is SB_ERR_INPUT,
- * because an output would not be a line. A message names the line. */
+ * model makes text from tokens itself, the tokens must give the same text again: any other text is
+ * SB_ERR_INPUT, because no output could be this line. The message names the line. */
 SB_API sb_status sb_trie_open_texts(sb_trie **trie, const sb_model *model, const char *const *texts,
                                     const size_t *sizes, size_t n_texts, sb_error *err);
 
 /* Makes a list of the lines of a file, plain or gzip, as sb_trie_open_texts does. An empty line is
- * the empty output. A file without lines is SB_ERR_INPUT. A message begins with path:line. */
+ * the empty output. A file without lines is SB_ERR_INPUT. The message begins with path:line. */
 SB_API sb_status sb_trie_read(sb_trie **trie, const sb_model *model, const char *path,
                               sb_error *err);
 

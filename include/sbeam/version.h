@@ -26,8 +26,9 @@ SB_API const char *sb_cpu(void);
 SB_API sb_status sb_cpu_check(sb_error *err);
 
 /* Returns the name of part i of this build, such as "llama.cpp", or NULL if i is past the last
- * part. Writes "yes" or "no" to *value, for the part "kernels" what sb_cpu returns, and for
- * "llama.cpp", unless it is "no", the version that GGUF models need and "(found)" or "(not found)".
+ * part. Writes "yes" or "no" to *value; for the part "kernels", the answer of sb_cpu. For
+ * "llama.cpp", instead of "yes", it writes the version that GGUF models need and "(found)" or "(not
+ * found)".
  * *value is unchanged if there is no part i. Both strings are static. */
 SB_API const char *sb_build_info(size_t i, const char **value);
 

@@ -4,7 +4,7 @@
     sample_without_replacement  draws from a Python function that computes logits
     Decoder                     the same step by step: your loop, your model
     Cursor                      a draw without k: one sequence after the other, until you stop
-    sbeam.hf                    draws from models of Hugging Face Transformers; import it yourself
+    sbeam.hf                    draws from models of Hugging Face Transformers (import sbeam.hf)
     search                      draws leaves of trees whose states are any Python objects
     Search                      the same, round by round, until you stop
     Trie                        a list of permitted outputs, for `allow` of these functions

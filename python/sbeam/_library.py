@@ -1,8 +1,8 @@
 """Finds and loads libsbeam.so, and declares the prototypes of the functions in use.
 
 The library is the first that exists of: the file that the environment variable SBEAM_LIBRARY names,
-the package's own copy (an installed package has one, in a folder beside it), and in the source tree
-around the package build/libsbeam.so, which scripts/build makes, or the one that an editable
+the copy of an installed package, which is in a folder next to the package, and for a package in its
+source tree build/libsbeam.so, which scripts/build makes, or the library that an editable
 installation makes. ctypes.CDLL releases Python's global lock during each call."""
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from ._version import __version__
 
 PACKAGE = Path(__file__).resolve().parent
 SOURCE_TREE = PACKAGE.parent.parent
-# The folder is named by meson-python, which makes the wheel. On a few systems pip keeps native
-# files apart from those in Python.
+# meson-python, which makes the wheel, chooses the name of the folder. On a few systems pip puts
+# native files into another folder than Python files.
 PACKAGED_LIBRARIES = [Path(folder) / ".sbeam.mesonpy.libs" / "libsbeam.so"
                       for folder in (PACKAGE.parent, sysconfig.get_path("platlib"))]
 BUILT_LIBRARIES = [SOURCE_TREE / "build" / "libsbeam.so",

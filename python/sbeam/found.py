@@ -12,7 +12,7 @@ from ._library import lib
 
 @dataclass(frozen=True)
 class Leaf:
-    """What `step` returns for a finished result, instead of a state. The value is any object."""
+    """The answer of `step` for a finished result, instead of a state. The value is any object."""
 
     value: Any = None
 
@@ -24,7 +24,7 @@ class Result(NamedTuple):
     value: Any  #: the value of its Leaf
     choices: Tuple[int, ...]  #: the numbers of the children on the way from the root
     log_p: float  #: log-probability of the leaf: the sum over its choices, each row normalised
-    g: float  #: log_p plus noise; results are listed by falling g
+    g: float  #: log_p plus noise; the result with the largest g comes first
     log_weight: float  #: log(p / q), where q is the probability that g exceeds kappa
 
 
@@ -59,13 +59,13 @@ class Found:
     @property
     def rounds(self) -> List[Tuple[Result, ...]]:
         """The results of each round, without those of earlier rounds. Their weights are those of
-        all rounds together; `after` has the others."""
+        all rounds together; `after` gives those of the first rounds."""
         ends = np.cumsum(self.sizes).tolist()
         return [self.results[end - size:end] for end, size in zip(ends, self.sizes)]
 
     def after(self, rounds: int) -> "Found":
-        """Returns what was found after the first rounds, with their threshold and their weights:
-        rounds 1 to r together are a draw without replacement of their own."""
+        """Returns the results of the first rounds, with their threshold and their weights: together
+        these rounds are a draw without replacement, too."""
         r = to_int(rounds, "rounds", 1, len(self.sizes))
         kappa = self.kappas[r - 1]
         return Found(self.stream, self.draw, self.seed,

@@ -59,9 +59,9 @@ class Search:
     repeats a leaf of earlier rounds; r rounds of k give the leaves of one round of r * k, bit for
     bit. A root whose leaves have all been found gives no new ones. No state is evaluated twice.
 
-    Weights hold only if you chose the number of leaves beforehand. If you stop as soon as you like
-    what you see, choose the number with one search and estimate from another one (another draw or
-    another seed).
+    The weights are right only if you chose the number of leaves beforehand. If you stop as soon as
+    you like what you see, choose the number with one search and estimate from another one (another
+    draw or another seed).
 
     The search keeps the states that it may need later until you close it. After an exception of
     your functions, or Ctrl-C, the search has ended: it frees everything, and you can only close
@@ -306,8 +306,9 @@ def search(children: Children, step: Step, roots: Iterable[Any], k: int, *,
             return [sbeam.Leaf(result) or the next state, for each of them]
 
     children  gives an array of log-probabilities for each state. Widths may differ. Each array is
-              normalised, so log-weights will do; -inf is a child of probability zero. An array of
-              shape (n_states, width) will do, too, with -inf for children that do not exist
+              normalised, so the logarithms of weights are accepted; -inf is a child of
+              probability zero. One array of shape (n_states, width) is accepted, too, with -inf
+              for children that do not exist
     step      gives for each state and choice the next state, or a Leaf with a finished result
     roots     a list of states: one tree for each, at most 4096
     k         number of leaves of each root
@@ -317,8 +318,8 @@ def search(children: Children, step: Step, roots: Iterable[Any], k: int, *,
     draw      the number of the draw. Seed, stream and draw determine the noise: in a loop with a
               fixed seed, give each repetition another draw
     parallel  number of states of a root that are evaluated together. 1 evaluates only states on the
-              way to a result. More make larger batches and fewer calls, and evaluate some states
-              in vain; the results are the same
+              way to a result. A larger number makes larger batches and fewer calls, but evaluates
+              some states in vain; the results are the same
 
     Returns one Found for each root, with min(k * rounds, number of leaves) results. A state is
     stepped and evaluated at most once, and freed when no result can come from it. The functions

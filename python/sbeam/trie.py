@@ -33,7 +33,7 @@ class Trie:
 
     `allow` also takes the lines themselves. Make a Trie if you use the list more than once: it is
     built once, and any number of threads can share it. 10^6 lines of 8 tokens take about a second
-    and 8 bytes for each different prefix.
+    to build, and about 8 bytes for each different prefix.
 
     A text of a model with subwords must be one that the model can write; otherwise an InputError
     says how the model would write it. The list holds the one sequence of tokens into which the
@@ -63,8 +63,8 @@ class Trie:
                 raise ArgumentError("%s: the shape is %s and the type %s; expected a list of "
                                     "integers" % (name, array.shape, array.dtype))
         if limits.size > 0 and (int(limits.min()) < 0 or int(limits[-1]) != flat.size):
-            raise ArgumentError("the last of ends is %d and the least %d; expected %d, the number "
-                                "of tokens, and no number below 0"
+            raise ArgumentError("the last of ends is %d and the smallest %d; expected the last "
+                                "to be %d, the number of tokens, and no number below 0"
                                 % (limits[-1], limits.min(), flat.size))
         if limits.size > 1 and bool((limits[1:] < limits[:-1]).any()):
             raise ArgumentError("ends is not in ascending order")

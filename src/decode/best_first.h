@@ -7,11 +7,11 @@
  * sequences are certain, the largest G left is kappa.
  *
  * A draw of k sequences needs only the k best entries, and one more for kappa; it drops all others.
- * A cursor, or a job that can be continued, has no fixed k, so it drops nothing. Below it is always
- * called a cursor. When it expands a node, it takes only some children; the
- * others are one entry, a rest, whose G is that of the next child. To take more of them, the cursor
- * evaluates the node again and removes the children taken before. It keeps a limited number of
- * states; a state that it needs again is computed from the prefix. */
+ * A cursor, or a job that can be continued, has no fixed k, so it drops nothing. The comments below
+ * call both a cursor. When a cursor expands a node, it takes only some children; the others are one
+ * entry, a rest, whose G is that of the next child. To take more of them, the cursor evaluates the
+ * node again and removes the children taken before. It keeps a limited number of states; a state
+ * that it needs again is computed from the prefix. */
 #ifndef DECODE_BEST_FIRST_H
 #define DECODE_BEST_FIRST_H
 

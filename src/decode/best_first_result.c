@@ -1,4 +1,4 @@
-/* What a cursor can tell about its search at any time: its threshold, its result and its memory. */
+/* The facts that a cursor can report at any time: its threshold, its result and its memory. */
 #include <math.h>
 
 #include "decode/best_first.h"

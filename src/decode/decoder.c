@@ -114,7 +114,7 @@ sb_status sb_decoder_continue(sb_decoder *decoder, int32_t slot_number, int32_t 
     slot->goal += (size_t)n;
     result_clear(&slot->result);
     sb_status status = loop_continue(decoder, slot, &slot->error);
-    if (status == SB_ERR_LIMIT) { /* of a sequence: as in sb_decoder_advance, only the slot fails */
+    if (status == SB_ERR_LIMIT) { /* only the slot fails, as in sb_decoder_advance */
         slot->state = SLOT_FAILED;
         slot_drop_states(decoder, slot);
         status = SB_OK;

@@ -91,7 +91,7 @@ static bool keep_likeliest(sb_decoder *decoder, struct row *row)
     return row_renormalise(row);
 }
 
-/* Returns whether a child of row r is a leaf of the model, which has leaves. */
+/* Returns whether a child of row r is a leaf of the model. Only for models that have leaves. */
 static bool is_leaf(const sb_decoder *decoder, const struct slot *slot, int32_t r, int32_t token)
 {
     return decoder->spec.is_leaf(decoder->spec.user, slot->first_row + r, token);

@@ -1,4 +1,4 @@
-/* This file is apart from fit.c, because a build of the core alone has no models. */
+/* This file is separate from fit.c, because a build of only the core has no models. */
 #include <stdio.h>
 
 #include "base/status.h"

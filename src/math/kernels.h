@@ -58,7 +58,7 @@ sb_status kernels_check(sb_error *err);
  * past the end of the list. */
 const struct kernels *kernels_list(size_t i, const char **name);
 
-/* Those that are compiled. */
+/* The kernels; a build has only some of them. */
 extern const struct kernels kernels_plain, kernels_avx2, kernels_avx512, kernels_neon;
 
 #endif

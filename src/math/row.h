@@ -48,7 +48,7 @@ static inline double row_score(const struct row *row, int32_t member)
                                      : ((const double *)row->all)[member];
 }
 
-/* Returns member number i, 0 <= i < row->n. Members have their numbers in ascending order. */
+/* Returns member number i, 0 <= i < row->n. Members are numbered in ascending order. */
 static inline int32_t row_member(const struct row *row, int32_t i)
 {
     return row->ids != NULL ? row->ids[i] : i;

@@ -127,8 +127,8 @@ static void load_model(void *argument)
 {
     struct loading *const loading = argument;
     llama_library.backend_init();
-    /* Some builds of llama.cpp have processors as modules, beside the library or where llama.cpp
-     * looks for them. */
+    /* Some builds of llama.cpp keep the code for each kind of processor in modules. These are in
+     * the folder of the library, or where llama.cpp looks for them. */
     if (llama_library.backend_reg_count() == 0 && llama_library.folder[0] != '\0')
         llama_library.backend_load_all_from_path(llama_library.folder);
     if (llama_library.backend_reg_count() == 0)

@@ -257,7 +257,7 @@ static sb_status load(const char *name, sb_error *err)
 {
     static struct llama_library found; /* too large for the stack; the caller holds the lock */
     /* If memory is lacking, glibc may keep a library whose initialisers have not run, and return it
-     * the next time. So there is no next time. */
+     * the next time. So it is not loaded again. */
     static bool is_full;
     void *library;
     char shown[STATUS_NAME_SIZE];

@@ -73,9 +73,10 @@ struct llama_library {
 /* The functions. They can be called after llama_library_load has succeeded, and do not change. */
 extern struct llama_library llama_library;
 
-/* Loads llama.cpp and fills llama_library, unless that has been done. Fails, with the places and
- * the way out, if there is no llama.cpp or it is not the one whose headers this build used; then
- * the next call tries again. `name` is the model, for the message. Any thread may call it. */
+/* Loads llama.cpp and fills llama_library, unless that has been done. Fails if there is no
+ * llama.cpp, or if it is not the one whose headers this build used; the message names the places
+ * and the way out. After a failure the next call tries again, unless memory was lacking. `name` is
+ * the model, for the message. Any thread may call it. */
 sb_status llama_library_load(const char *name, sb_error *err);
 
 /* Returns a static text: the version that this build needs, and whether there is a llama.cpp.

@@ -43,8 +43,8 @@ enum { PARTS = GEMM_PANEL / FLOAT_LANES }; /* vectors of a panel */
 
 /* The number of registers decides how large a tile can be: 24 of 32 with AVX-512 and NEON, 12 of 16
  * with AVX2 hold sums. A product of few rows has few sums, with AVX-512 too few to keep the
- * multipliers busy: it is up to a fourth slower than with AVX2, which therefore takes products of
- * at most 6 rows. If there are more, no tile has fewer than 6. */
+ * multipliers busy: it is up to a fourth slower than with AVX2. So the tiles of AVX2 compute
+ * products of at most 6 rows. In larger products no tile has fewer than 6 rows. */
 #ifdef __AVX512F__
 #define FOR_EACH_SIZE(MACRO, PANELS)                                                               \
     MACRO(6, PANELS)                                                                               \

@@ -27,7 +27,7 @@ from ._search import draw_prepared  # noqa: E402
 __all__ = ["SbsOutput", "generate", "sbs"]
 
 _DEFAULT_LENGTH = 200
-# Options of the core that have another name here.
+# The options of the core that have another name here.
 _RENAMED = {"max_len": "max_new_tokens", "min_len": "min_new_tokens"}
 _NAMED = ("method", "k", "temperature", "seed", "top_k", "top_p", "min_p", *_RENAMED)
 #: Other options of the core, by keyword: `kappa`, `finished`, `groups`, ...
@@ -50,11 +50,11 @@ def sbs(model: Any, input_ids: Any, logits_processor: Any = None, stopping_crite
     sbeam.hf.generate. The lengths are those of generate itself. Temperature, top_k, top_p and min_p
     that do_sample=True brings from the generation config are used unless the call has its own.
 
-    generate keeps `tokenizer` to itself. To pass one, for stop strings, texts in `allow` and
+    generate does not pass on its `tokenizer`. To pass one, for stop strings, texts in `allow` and
     texts in the draws, bind it: functools.partial(sbeam.hf.sbs, tokenizer=tokenizer)."""
     if generation_config is None or not hasattr(generation_config, "_eos_token_tensor"):
         raise ArgumentError("sbeam.hf.sbs is for model.generate(..., custom_generate=sbeam.hf.sbs);"
-                            " to call a function of your own, use sbeam.hf.generate")
+                            " to call a function yourself, use sbeam.hf.generate")
     settings = {name: model_kwargs.pop(name) for name in _MORE if name in model_kwargs}
     found = draw_prepared(
         model, input_ids, logits_processor, stopping_criteria, generation_config, model_kwargs,
@@ -93,7 +93,7 @@ def generate(model: Any, input_ids: Any, attention_mask: Any = None, k: int = 5,
                                  encoder-decoder the source texts
     method           "sbs", "beam", "sample" or "diverse"
     tokenizer        gives the sequences their text; required for `stop` and for texts in `allow`
-    allow            the outputs permitted: lists of token ids without an end token, or texts
+    allow            the permitted outputs: lists of token ids without an end token, or texts
     temperature, top_k, top_p, min_p    change the model, in this order. The temperature is one
                      number, or one for each input
     max_new_tokens   default: that of the generation config, else 200
@@ -108,14 +108,14 @@ def generate(model: Any, input_ids: Any, attention_mask: Any = None, k: int = 5,
     are the new ones, without prompt, start and end tokens. The prompt is evaluated once.
 
     Sampling settings of the model's generation config are not used, unless you pass
-    do_sample=True. Raises an ArgumentError for what would change the law of the draw."""
+    do_sample=True. Raises an ArgumentError if an argument would change the law of the draw."""
     is_encoder_decoder = bool(getattr(model.config, "is_encoder_decoder", False))
     if input_ids is not None or "inputs_embeds" not in more:
         check_inputs(input_ids, attention_mask, is_encoder_decoder)
     for name in ("streamer", "assistant_model", "custom_generate"):
         if more.pop(name, None) is not None:
-            raise ArgumentError("%s is given; sbeam.hf.generate has none: the sequences of a draw "
-                                "are certain only at its end" % name)
+            raise ArgumentError("%s is given; expected none: sbeam.hf.generate runs its own "
+                                "search, whose sequences are certain only at its end" % name)
     own: Dict[str, Any] = {name: more.pop(name) for name in list(more) if name in _MORE}
     found: List[Draw] = []
 
@@ -134,7 +134,7 @@ def generate(model: Any, input_ids: Any, attention_mask: Any = None, k: int = 5,
     length = max_new_tokens if max_new_tokens is not None else _length(model, input_ids, more)
     if length is not None:
         more["max_new_tokens"] = length
-    # The generation config of many models asks for beams or for sampling; here the keywords do.
+    # The generation config of many models asks for beams or for sampling; here only keywords can.
     for name, value in (("do_sample", False), ("num_beams", 1), ("num_return_sequences", 1)):
         more.setdefault(name, value)
     found = model.generate(input_ids, custom_generate=search, **more)

@@ -12,13 +12,13 @@ from ..results import Draw
 
 @dataclass
 class SbsOutput(ModelOutput):
-    """What generate(return_dict_in_generate=True) returns. n is the number of draws: inputs times
+    """The output of generate(return_dict_in_generate=True). n is the number of draws: inputs times
     `draws`. Row i * k + j of the tensors is sequence j of draw i. If a draw has fewer than k
-    sequences (they are all that there are), its last rows hold no tokens and have the
+    sequences, because the model has no more, its last rows hold no tokens and have the
     log-probability and the log-weight -inf, so sums over weights stay right."""
 
     sequences: Optional[torch.LongTensor] = None  #: (n * k, length), prompt, tokens, end, padding
-    log_p: Optional[torch.Tensor] = None  #: (n * k,) float64, as all that follow
+    log_p: Optional[torch.Tensor] = None  #: (n * k,) float64, like the next ones
     log_p_model: Optional[torch.Tensor] = None
     log_weight: Optional[torch.Tensor] = None
     g: Optional[torch.Tensor] = None

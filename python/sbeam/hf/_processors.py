@@ -2,8 +2,8 @@
 
 The core applies suppressed tokens, the minimum length, temperature, top-k, top-p and min-p, in this
 order, and reports them. All other processors change the model before that. Each must be a function
-of one row: of its tokens and of its logits. The processors of Transformers that are not are
-refused; those of others are tried on rows in another order during the first steps."""
+of one row: of its tokens and of its logits. Processors of Transformers that are not such
+functions are refused. Other processors are tried on rows in another order in the first steps."""
 from __future__ import annotations
 
 from typing import Any, Dict, List, Optional, Sequence
@@ -14,10 +14,11 @@ import transformers.generation.logits_process as lp
 
 from .._errors import ArgumentError
 
-# What the core applies: the class, our keyword, the attribute, and the value that means "not used".
+# The processors that the core applies: the class, our keyword, which is also the name of the
+# attribute, and the value that means "not used".
 _WARPERS = ((lp.TemperatureLogitsWarper, "temperature", 1.0), (lp.TopKLogitsWarper, "top_k", 0),
             (lp.TopPLogitsWarper, "top_p", 1.0), (lp.MinPLogitsWarper, "min_p", 0.0))
-# They change a row as a function of this row.
+# Each of these changes a row as a function of only this row.
 _BY_ROW = (lp.RepetitionPenaltyLogitsProcessor, lp.NoRepeatNGramLogitsProcessor,
            lp.SequenceBiasLogitsProcessor, lp.NoBadWordsLogitsProcessor,
            lp.ForcedBOSTokenLogitsProcessor, lp.ForcedEOSTokenLogitsProcessor,
@@ -38,7 +39,7 @@ _TRIED_STEPS = 4  # a processor that counts its calls, or remembers rows, differ
 
 
 class Processors:
-    """What changes the model. `settings` are for the core; apply() does the rest."""
+    """The changes of the model. `settings` are for the core; apply() makes the other changes."""
 
     def __init__(self, processors: Sequence[Any], ends: Sequence[int], prompt_length: int,
                  is_normalised: bool) -> None:
@@ -100,8 +101,8 @@ class Processors:
             self.settings["min_len"] = min_len
 
     def merge(self, given: Dict[str, Any]) -> Dict[str, Any]:
-        """Returns the settings of the core: those of the call, and for those that have their
-        default there, what the processors say."""
+        """Returns the settings of the core: those of the call. If a setting has its default in the
+        call, the setting of the processors is used."""
         merged = dict(given)
         for _, name, unused in _WARPERS:
             if np.ndim(given[name]) == 0 and given[name] == unused:
@@ -131,7 +132,7 @@ class Processors:
         if type(processor) is lp.PrefixConstrainedLogitsProcessor:
             return _constrain(processor._prefix_allowed_tokens_fn, ids, scores, prompts)
         if type(processor) in _BY_ROW:
-            return processor(ids, scores.clone())  # the rows may be the model's
+            return processor(ids, scores.clone())  # the model may own the rows
         changed = processor(ids, scores.clone())
         if self._n_tried < _TRIED_STEPS:
             backwards = torch.arange(len(ids) - 1, -1, -1, device=ids.device)
@@ -140,7 +141,7 @@ class Processors:
                     changed[backwards], again, rtol=1e-4, atol=1e-4, equal_nan=True):
                 raise ArgumentError("the logits processor %s gave another answer for the same rows "
                                     "in another order; expected a function of each row, without a "
-                                    "state: the search moves rows. For lists of outputs use allow="
+                                    "state, because the search moves rows. For lists use allow="
                                     % type(processor).__name__)
         return changed
 

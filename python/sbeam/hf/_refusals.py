@@ -1,4 +1,4 @@
-"""Refuses what would break the law of a draw or the cache of the model, each with a sentence."""
+"""Refuses arguments that would break the law of a draw or the cache of the model, and says why."""
 from __future__ import annotations
 
 from typing import Any, Optional, Tuple
@@ -20,9 +20,9 @@ _QUANTIZED_LAYERS = tuple(getattr(cache_utils, name) for name in (
 
 # Settings of generate, the value that means "not used", and the way out.
 _UNUSED: Tuple[Tuple[str, Any, str], ...] = (
-    ("num_beams", 1, "the prompt would be evaluated once per beam: pass num_beams=1 and k="),
+    ("num_beams", 1, "the prompt would be evaluated once per beam; pass num_beams=1 and k="),
     ("num_return_sequences", 1,
-     "the prompt would be evaluated once per sequence: pass num_return_sequences=1 and k="),
+     "the prompt would be evaluated once per sequence; pass num_return_sequences=1 and k="),
     ("num_beam_groups", 1, "use method=\"diverse\" with groups="),
     ("max_time", None, "a draw that ends early has another law; use max_new_tokens"),
     ("token_healing", False, "it changes the prompt; heal it before the call"),
@@ -33,12 +33,12 @@ _UNUSED: Tuple[Tuple[str, Any, str], ...] = (
     ("force_words_ids", None, "use allow="),
     ("constraints", None, "use allow="),
 )
-# The same, but only if the call changes what the generation config of the model says: there they
-# are for beam search, and generate itself ignores them without num_beams.
+# The same, but refused only if the call changes the generation config of the model: that config has
+# them for beam search, and generate itself ignores them without num_beams.
 _UNUSED_IF_GIVEN: Tuple[Tuple[str, Any, str], ...] = (
     ("early_stopping", False,
      "a draw that ends early has another law; method=\"beam\" has early_stop="),
-    ("length_penalty", 1.0, "pass it to sbeam.hf, which knows which method has it"),
+    ("length_penalty", 1.0, "only method=\"beam\" has it; pass it as a keyword of sbeam.hf"),
     ("output_scores", False, "the rows of unfinished sequences are not kept"),
     ("output_logits", False, "the rows of unfinished sequences are not kept"),
     ("output_attentions", False, "they are not kept by sequence"),
@@ -93,7 +93,7 @@ def check_cache(model: Any, cache: Any) -> None:
     name = type(model).__name__
     if not hasattr(cache, "reorder_cache"):
         raise ArgumentError("%s gave %s; expected a Cache of transformers with reorder_cache(). "
-                            "With use_cache=False it is evaluated without a cache, slowly"
+                            "With use_cache=False the model needs no cache, but is slow"
                             % (name, "no cache" if cache is None
                                else "a cache of type %s" % type(cache).__name__))
     parts = ([cache.self_attention_cache, cache.cross_attention_cache]

@@ -18,7 +18,7 @@ from ._refusals import (check_criteria, check_method, check_model, check_padding
                         check_tokenizer)
 from ._stepping import Stepper
 
-_MOST_SLOTS = 4096  # of a decoder
+_MOST_SLOTS = 4096  # the maximum of a decoder
 # Several draws of an input are computed together while their logits have at most this number of
 # elements: 256 MB of float32.
 _MOST_LOGITS = 2**26
@@ -92,8 +92,8 @@ def draw_prepared(model: Any, input_ids: torch.Tensor, processors: Any, criteria
 
 def _run(decoder: Decoder, stepper: Stepper, changes: Processors, first: torch.Tensor,
          inputs: np.ndarray) -> None:
-    """Runs a decoder to its end. Slot i of the decoder is a draw of input inputs[i], whose row of
-    the prompts has the logits first[inputs[i]]."""
+    """Runs a decoder to its end. Slot i of the decoder is a draw of input inputs[i], whose
+    prompt has the logits first[inputs[i]]."""
     if len(inputs) != len(first) or (inputs != np.arange(len(first))).any():
         first = first.index_select(0, torch.from_numpy(inputs).to(first.device))
     decoder.advance(first)
@@ -141,9 +141,9 @@ def _text_functions(tokenizer: Any, stop: Any) -> Dict[str, Callable[..., Any]]:
 
 
 def _allowed(allow: Any, tokenizer: Any, is_encoder_decoder: bool) -> Any:
-    """Returns outputs as lists of token ids; texts are read by the tokenizer."""
+    """Returns the outputs as lists of token ids. The tokenizer splits texts."""
     if not is_many(allow) or isinstance(allow, (str, bytes, dict)):
-        return allow  # the decoder refuses it or knows it
+        return allow  # the decoder accepts or refuses it
     items = list(allow)
     if not any(isinstance(item, str) for item in items):
         return items

@@ -18,7 +18,7 @@ from transformers.generation.utils import ALL_CACHE_NAMES
 from .._errors import ArgumentError
 from ._refusals import check_cache
 
-# They have one row per prompt on the last axis but one; mRoPE has several axes before it.
+# These arguments have one row per prompt on the last axis but one; mRoPE has axes before it.
 _POSITIONS = ("position_ids", "decoder_position_ids")
 
 
