@@ -79,8 +79,8 @@ static inline vdouble exp_double(vdouble y)
     return p * scale;
 }
 
-/* Return the largest lane. It does not matter in which order the lanes are compared, because the
- * sum makes -0 the same as 0. No lane of floats is NaN (see block_top). */
+/* Return the largest lane. It does not matter in which order the lanes are compared, because
+ * adding 0 makes 0 of -0. No lane of floats is NaN (see block_top). */
 static inline double top_float(vfloat v)
 {
 #ifdef __AVX512F__
