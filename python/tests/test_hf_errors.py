@@ -139,6 +139,7 @@ class Refusals(Case):
         for ids in (PROMPT, torch.tensor(PROMPT), torch.ones(2, 3, 4, dtype=torch.long),
                     torch.ones(1, 3), torch.ones(0, 3, dtype=torch.long), None):
             self.refused("input_ids is", ids=ids)
+        self.refused("input_ids has no tokens", ids=torch.ones(1, 0, dtype=torch.long))
         self.refused("attention_mask is", attention_mask=torch.ones(1, 2, dtype=torch.long))
         ids, mask = pad([[5, 9, 33], [4]], side="right")
         self.refused("input 1 is padded at its end", ids=ids, attention_mask=mask)
