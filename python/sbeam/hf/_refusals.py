@@ -137,7 +137,8 @@ def check_padding(mask: Optional[torch.Tensor], is_encoder_decoder: bool) -> Non
     if padded:
         raise ArgumentError("input %d is padded at its end, so its next token would continue a pad "
                             "token; expected padding on the left: padding_side=\"left\" of the "
-                            "tokenizer" % padded[0])
+                            "tokenizer. If the pad token is part of the prompt, pass attention_mask"
+                            % padded[0])
 
 
 def check_tokenizer(tokenizer: Any, vocab_size: int) -> None:
