@@ -201,8 +201,7 @@ static void bad_lists_are_refused(void **state)
                      SB_ERR_ARGUMENT);
     assert_non_null(strstr(err.message, "line 2 ends at 0"));
     /* No token is read before the ends are known to be in order. */
-    assert_int_equal(sb_trie_open(&trie, NULL, (const uint64_t[]){1, 0}, 2, &err),
-                     SB_ERR_ARGUMENT);
+    assert_int_equal(sb_trie_open(&trie, NULL, (const uint64_t[]){1, 0}, 2, &err), SB_ERR_ARGUMENT);
     assert_int_equal(sb_trie_open(&trie, tokens, (const uint64_t[]){2, 1}, 2, &err),
                      SB_ERR_ARGUMENT);
     assert_non_null(strstr(err.message, "line 2 ends at 1"));
