@@ -200,6 +200,11 @@ static void bad_lists_are_refused(void **state)
     assert_int_equal(sb_trie_open(&trie, tokens + 2, (const uint64_t[]){1, 0}, 2, &err),
                      SB_ERR_ARGUMENT);
     assert_non_null(strstr(err.message, "line 2 ends at 0"));
+    /* No token is read before the ends are known to be in order. */
+    assert_int_equal(sb_trie_open(&trie, NULL, (const uint64_t[]){1, 0}, 2, &err), SB_ERR_ARGUMENT);
+    assert_int_equal(sb_trie_open(&trie, tokens, (const uint64_t[]){2, 1}, 2, &err),
+                     SB_ERR_ARGUMENT);
+    assert_non_null(strstr(err.message, "line 2 ends at 1"));
     assert_int_equal(sb_trie_open(&trie, tokens, wide, 1, &err), SB_ERR_ARGUMENT);
     assert_int_equal(sb_trie_open(NULL, tokens, ok, 1, &err), SB_ERR_ARGUMENT);
     assert_int_equal(sb_trie_open(&trie, NULL, ok, 1, &err), SB_ERR_ARGUMENT);

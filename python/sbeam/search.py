@@ -257,12 +257,21 @@ class Search:
         rows = _to_items(answer, "children returned", "a list of arrays of log-probabilities",
                          len(wanted))
         for (node, root), given in zip(wanted, rows):
-            where = "root %d, after the choices %s" % (root, _read_path(node.path))
-            row = to_doubles(given, "%s: the log-probabilities" % where)
-            _check_row(row, where)
+            row = self._read_row(given, node, root)
             # A search that continues must not depend on memory that the host may use again.
             node.row = row.copy() if self._continues else row
             self._evaluated[root] += 1
+
+    def _read_row(self, given: Any, node: _Node, root: int) -> np.ndarray:
+        """Returns the answer for one node as an array. Only an error costs the time to name the
+        choices, which may be many."""
+        try:
+            row = to_doubles(given, "the log-probabilities")
+            _check_row(row)
+        except (ArgumentError, ModelError) as problem:
+            where = "root %d, after the choices %s" % (root, _read_path(node.path))
+            raise type(problem)("%s: %s" % (where, problem)) from problem.__cause__
+        return row
 
     def _collect(self) -> None:
         """Copies the results of the roots that have finished."""
@@ -346,25 +355,26 @@ def _to_items(answer: Any, what: str, expected: str, n: Optional[int] = None) ->
     try:
         if isinstance(answer, (str, bytes, dict)):
             raise TypeError
-        items = list(answer)
+        iterator = iter(answer)
     except TypeError:
         raise ArgumentError("%s an object of type %s; expected %s"
                             % (what, type(answer).__name__, expected)) from None
+    items = list(iterator)  # a TypeError of a generator is the host's and passes through
     if n is not None and len(items) != n:
         raise ArgumentError("%s %s for %s; expected %s, one for each state"
                             % (what, count(len(items), "item"), count(n, "state"), expected))
     return items
 
 
-def _check_row(row: np.ndarray, where: str) -> None:
+def _check_row(row: np.ndarray) -> None:
     """Raises a ModelError unless the row is a distribution."""
     top = row.max() if len(row) > 0 else -np.inf
     if top == -np.inf:
         why = "every child has probability zero" if len(row) > 0 else "the array is empty"
-        raise ModelError("%s: the state has no possible children (%s); expected step to return a "
-                         "Leaf for a finished result, and children to give -inf for a choice that "
-                         "leads nowhere" % (where, why))
+        raise ModelError("the state has no possible children (%s); expected step to return a Leaf "
+                         "for a finished result, and children to give -inf for a choice that leads "
+                         "nowhere" % why)
     if not top < np.inf:
         bad = int(np.argmin(row < np.inf))
-        raise ModelError("%s: the log-probability of child %d is %g; expected a finite number or "
-                         "-inf" % (where, bad, row[bad]))
+        raise ModelError("the log-probability of child %d is %g; expected a finite number or -inf"
+                         % (bad, row[bad]))

@@ -76,6 +76,8 @@ class Trie:
     def read(cls, path: Path_, model: Model) -> "Trie":
         """Returns the list of the lines of a text file, plain or gzip, as `--allow` of the command
         reads it. An empty line is the empty output."""
+        if not isinstance(model, Model):
+            raise ArgumentError("model is of type %s; expected a Model" % type(model).__name__)
         trie = cls.__new__(cls)
         name = to_c_string(os.fsencode(path), "the path")
         handle = ctypes.c_void_p()
@@ -179,17 +181,21 @@ def _list_lines(lines: Any) -> List[Any]:
 def _flatten(lines: List[Any]) -> Tuple[np.ndarray, np.ndarray]:
     """Returns the tokens of all lines, and where each line ends."""
     for i, line in enumerate(lines):
-        if not is_many(line):
+        if not is_many(line) or isinstance(line, (set, frozenset, dict)):  # which have no order
             raise ArgumentError("allow: line %d is %r; expected a list of token ids"
                                 % (i + 1, line))
     plain = [line.tolist() if hasattr(line, "tolist") else list(line) for line in lines]
     ends = np.cumsum(np.fromiter(map(len, plain), dtype=np.int64, count=len(plain)))
     flat = list(itertools.chain.from_iterable(plain))
+    # NumPy makes floats of signed with unsigned numbers, and a number of True.
+    kinds = set(map(type, flat)) - {int}
+    if any(issubclass(kind, np.integer) for kind in kinds):
+        flat = [int(token) if isinstance(token, np.integer) else token for token in flat]
     try:
         tokens = np.array(flat) if flat else np.empty(0, dtype=np.int64)
     except ValueError:  # lists of different lengths within a line
         tokens = np.empty(0, dtype=object)
-    if tokens.dtype.kind not in "iu" or tokens.ndim != 1:
+    if tokens.dtype.kind not in "iu" or tokens.ndim != 1 or bool in kinds or np.bool_ in kinds:
         i = next(i for i, line in enumerate(plain) if not _are_ids(line))
         raise ArgumentError("allow: line %d is %r; expected a list of token ids"
                             % (i + 1, lines[i]))

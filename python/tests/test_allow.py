@@ -189,6 +189,11 @@ class Refused(unittest.TestCase):
                     ([[0], [[1]]], sbeam.ArgumentError, "line 2"),
                     ([[0], [[1], 2]], sbeam.ArgumentError, "line 2"),
                     ([[True]], sbeam.ArgumentError, "line 1"), ([["a"]], ValueError, "line 1"),
+                    ([[0], [1, True]], sbeam.ArgumentError, "line 2"),
+                    ([[0, np.True_]], sbeam.ArgumentError, "line 1"),
+                    ([[0], {2, 1}], sbeam.ArgumentError, r"line 2 is \{1, 2\}"),
+                    ([{0: 1}], sbeam.ArgumentError, "line 1"),
+                    ([[np.uint64(1), -1]], sbeam.ArgumentError, "token id is -1"),
                     ([[None]], ValueError, "line 1"), ([[2**70]], ValueError, "line 1"),
                     ([[-1]], sbeam.ArgumentError, "token id is -1"),
                     ([[2**40]], sbeam.ArgumentError, "token id is 1099511627776"),
@@ -206,6 +211,13 @@ class Refused(unittest.TestCase):
                 sbeam.draw(model, allow="sun", ban="sun")
             with self.assertRaises(sbeam.IOFailure):
                 sbeam.Trie.read("/nowhere/list.txt", model)
+        with self.assertRaisesRegex(sbeam.ArgumentError, "model is of type NoneType"):
+            sbeam.Trie.read("/nowhere/list.txt", None)
+
+    def test_ids_of_different_types(self):
+        lines = [[3, 1], [2, 2]]
+        mixed = [[np.uint64(3), np.int64(1)], [np.uint64(2), 2]]
+        self.assertEqual(sbeam.Trie(mixed).id, sbeam.Trie(lines).id)
 
     def test_hosts(self):
         for keywords, kind, message in (

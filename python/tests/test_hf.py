@@ -236,6 +236,18 @@ class Settings(Case):
         self.assertEqual(tokens_of(ids), tokens_of(draw))
         with self.assertRaisesRegex(sbeam.ArgumentError, "no tokenizer"):
             self.generate(allow=texts)
+        [one] = self.generate(allow="t4 t5", tokenizer=tokenizer)
+        self.assertEqual(tokens_of(one), [(4, 5)])
+        with self.assertRaisesRegex(sbeam.ArgumentError, "no tokenizer"):
+            self.generate(allow="t4 t5")
+        tokenizer.unk_token = "t3"
+        with self.assertRaisesRegex(sbeam.ArgumentError, "'t4 horse', which .* cannot spell"):
+            self.generate(allow=["t4", "t4 horse"], tokenizer=tokenizer)
+
+    def test_no_line_holds_an_end_token(self):
+        for allow in ([[4, 5], [9]], [[4, EOS], [9]], sbeam.Trie([[4, 5]])):
+            with self.assertRaisesRegex(sbeam.InputError, "a line holds the end token, [15];"):
+                self.generate(allow=allow, eos_token_id=[EOS, 5])
 
 
 if __name__ == "__main__":

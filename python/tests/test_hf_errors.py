@@ -12,7 +12,7 @@ torch = need("torch")
 transformers = need("transformers")
 import sbeam  # noqa: E402
 import sbeam.hf  # noqa: E402
-from hf_models import (EOS, IDS, PROMPT, VOCAB, Case, make_model, make_tokenizer, pad,  # noqa: E402
+from hf_models import (EOS, IDS, PAD, PROMPT, VOCAB, Case, make_model, make_tokenizer, pad,  # noqa: E402
                        teacher_rows, tokens_of)
 
 lp = transformers.generation.logits_process
@@ -139,9 +139,13 @@ class Refusals(Case):
         for ids in (PROMPT, torch.tensor(PROMPT), torch.ones(2, 3, 4, dtype=torch.long),
                     torch.ones(1, 3), torch.ones(0, 3, dtype=torch.long), None):
             self.refused("input_ids is", ids=ids)
+        self.refused("input_ids has no tokens", ids=torch.ones(1, 0, dtype=torch.long))
         self.refused("attention_mask is", attention_mask=torch.ones(1, 2, dtype=torch.long))
         ids, mask = pad([[5, 9, 33], [4]], side="right")
         self.refused("input 1 is padded at its end", ids=ids, attention_mask=mask)
+        self.refused("is padded at its end.* pass attention_mask", ids=torch.tensor([[5, PAD]]))
+        own = torch.tensor([[5, PAD]])
+        self.assertEqual(len(self.generate(own, torch.ones_like(own))[0]), 4)
         self.refused("input 1 is padded at its end", self.custom, ids=ids, attention_mask=mask)
         self.refused("eos_token_id is 99", eos_token_id=99)
         self.refused("max_length", max_new_tokens=None, max_length=3, error=ValueError)

@@ -401,6 +401,25 @@ class Problems(unittest.TestCase):
                 search.round(1)
             search.close()
 
+    def test_generators_that_raise(self):
+        def failing(*_):
+            yield from ()
+            raise TypeError("of the host")
+
+        for arguments in ({"children_fn": failing}, {"step_fn": failing}, {"roots": failing()}):
+            self.refuse(TypeError, "of the host", **arguments)
+
+    def test_depth_costs_linear_time(self):
+        # The choices of a state are read only for a leaf and for an error: reading them at each of
+        # 20000 states takes more than a minute.
+        depth = 20000
+        begin = time.monotonic()
+        [found] = sbeam.search(lambda states: [[0.0]] * len(states),
+                               lambda states, _: [sbeam.Leaf(s) if s == depth - 1 else s + 1
+                                                  for s in states], [0], 1, seed=1)
+        self.assertEqual(len(found[0].choices), depth)
+        self.assertLess(time.monotonic() - begin, 20)
+
     def test_calls_out_of_order(self):
         searches = []
 

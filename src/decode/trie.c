@@ -49,16 +49,25 @@ static int compare_lines(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
+/* Checks where the lines end, before any token is read: tokens has only ends[n_lines - 1]. */
+static sb_status check_ends(const uint64_t *ends, size_t n_lines, sb_error *err)
+{
+    for (size_t i = 0; i < n_lines; i++) {
+        const uint64_t begin = i > 0 ? ends[i - 1] : 0;
+        if (ends[i] < begin || ends[i] - begin > INT32_MAX)
+            return status_fail(err, SB_ERR_ARGUMENT,
+                               "line %zu ends at %" PRIu64 " and begins at %" PRIu64
+                               "; expected ends in ascending order, with at most %d tokens a line",
+                               i + 1, ends[i], begin, INT32_MAX);
+    }
+    return SB_OK;
+}
+
 /* Writes the line numbered i, from 0, and counts it in the info. */
 static sb_status read_line(struct line *line, sb_trie_info *info, const int32_t *tokens,
                            const uint64_t *ends, size_t i, sb_error *err)
 {
     const uint64_t begin = i > 0 ? ends[i - 1] : 0;
-    if (ends[i] < begin || ends[i] - begin > INT32_MAX)
-        return status_fail(err, SB_ERR_ARGUMENT,
-                           "line %zu ends at %" PRIu64 " and begins at %" PRIu64
-                           "; expected ends in ascending order, with at most %d tokens a line",
-                           i + 1, ends[i], begin, INT32_MAX);
     const int32_t n = (int32_t)(ends[i] - begin);
     const int32_t *const own = n > 0 ? tokens + begin : NULL;
     for (int32_t t = 0; t < n; t++) {
@@ -235,9 +244,11 @@ sb_status sb_trie_open(sb_trie **trie, const int32_t *tokens, const uint64_t *en
     if (n_lines == 0)
         return status_fail(err, SB_ERR_INPUT,
                            "the list of permitted outputs has no lines; expected at least one");
+    sb_status status = check_ends(ends, n_lines, err);
+    if (status != SB_OK)
+        return status;
     sb_trie *const made = alloc_zeroed(1, sizeof *made);
     struct line *const lines = alloc_array(n_lines, sizeof *lines);
-    sb_status status = SB_OK;
     if (made == NULL || lines == NULL) {
         status = status_no_memory(err);
     } else {

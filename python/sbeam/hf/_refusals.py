@@ -118,6 +118,9 @@ def check_inputs(input_ids: Any, attention_mask: Any, is_encoder_decoder: bool) 
         raise ArgumentError("input_ids is %s; expected a tensor of token ids of the shape "
                             "(n_inputs, length), as tokenizer(..., return_tensors=\"pt\") gives"
                             % _describe(input_ids))
+    if input_ids.shape[1] == 0:
+        raise ArgumentError("input_ids has no tokens; expected at least one, such as the start "
+                            "token of the model")
     if attention_mask is None:
         return
     if not isinstance(attention_mask, torch.Tensor) or attention_mask.shape != input_ids.shape:
@@ -134,7 +137,8 @@ def check_padding(mask: Optional[torch.Tensor], is_encoder_decoder: bool) -> Non
     if padded:
         raise ArgumentError("input %d is padded at its end, so its next token would continue a pad "
                             "token; expected padding on the left: padding_side=\"left\" of the "
-                            "tokenizer" % padded[0])
+                            "tokenizer. If the pad token is part of the prompt, pass attention_mask"
+                            % padded[0])
 
 
 def check_tokenizer(tokenizer: Any, vocab_size: int) -> None:

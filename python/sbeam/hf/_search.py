@@ -13,6 +13,7 @@ from .._config import is_many, to_floats, to_int, to_ints, to_list, to_seed
 from .._errors import ArgumentError
 from ..decoder import Decoder
 from ..results import Draw
+from ..trie import to_trie
 from ._processors import Processors, end_tokens
 from ._refusals import (check_criteria, check_method, check_model, check_padding, check_settings,
                         check_tokenizer)
@@ -56,14 +57,16 @@ def draw_prepared(model: Any, input_ids: torch.Tensor, processors: Any, criteria
     common.update(k=k, method=method, seed=to_seed(seed), eos=ends[0] if ends else None,
                   max_len=length, ban=changes.ban or None)
     common.update(_text_functions(tokenizer, stop))
-    if allow is not None:
-        common["allow"] = _allowed(allow, tokenizer, model.config.is_encoder_decoder)
+    if allow is not None:  # built once for all groups of draws
+        common["allow"] = to_trie(_allowed(allow, tokenizer, model.config.is_encoder_decoder))
 
     stepper = Stepper(model, input_ids, generation_config, model_kwargs)
     first = stepper.prefill()
     vocab_size = first.shape[1]
     end_tokens(generation_config, vocab_size)
     check_tokenizer(tokenizer, vocab_size)
+    for end in ends[1:] if allow is not None else ():  # opening a decoder refuses lines with `eos`
+        Decoder(vocab_size, 1, eos=end, allow=common["allow"], max_len=length).close()
     first = changes.apply(stepper.ids, first, stepper.prompts)
 
     # A slot is a draw of an input.
@@ -142,7 +145,9 @@ def _text_functions(tokenizer: Any, stop: Any) -> Dict[str, Callable[..., Any]]:
 
 def _allowed(allow: Any, tokenizer: Any, is_encoder_decoder: bool) -> Any:
     """Returns the outputs as lists of token ids. The tokenizer splits texts."""
-    if not is_many(allow) or isinstance(allow, (str, bytes, dict)):
+    if isinstance(allow, str):
+        allow = [allow]
+    if not is_many(allow) or isinstance(allow, (bytes, dict)):
         return allow  # the decoder accepts or refuses it
     items = list(allow)
     if not any(isinstance(item, str) for item in items):
@@ -156,4 +161,8 @@ def _allowed(allow: Any, tokenizer: Any, is_encoder_decoder: bool) -> Any:
 
 def _ids_of(tokenizer: Any, key: str, text: str) -> Sequence[int]:
     ids: Sequence[int] = tokenizer(**{key: text}, add_special_tokens=False)["input_ids"]
+    unknown = getattr(tokenizer, "unk_token", None)
+    if unknown is not None and unknown not in text and tokenizer.unk_token_id in ids:
+        raise ArgumentError("allow holds %r, which the tokenizer cannot spell: it reads a part as "
+                            "the unknown token, %r" % (text, unknown))
     return ids
