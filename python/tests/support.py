@@ -73,6 +73,18 @@ def run_blocks(case, page, blocks):
         os.chdir(before)
 
 
+def resident_memory():
+    """Returns the bytes of this process that are in memory, or skips the test if they say
+    nothing."""
+    if "LD_PRELOAD" in os.environ:
+        raise unittest.SkipTest("a sanitizer keeps memory that was freed")
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        raise unittest.SkipTest("there is no /proc/self/statm")
+
+
 # --- statistics ---
 
 def gamma_tail(a, x):

@@ -17,7 +17,7 @@ from unittest import mock
 
 import numpy as np
 
-from support import MODELS, ROOT, environment
+from support import MODELS, ROOT, environment, resident_memory
 from toys import write_slow_chain
 
 import sbeam
@@ -364,12 +364,6 @@ class Memory(unittest.TestCase):
                 if i % 2:
                     cursor.close()
 
-        def resident():
-            with open("/proc/self/statm", encoding="ascii") as file:
-                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-        if "LD_PRELOAD" in os.environ:
-            self.skipTest("a sanitizer keeps memory that was freed")
         with sbeam.Model(WEATHER) as model:
             def run(n):  # not in the main thread, where each search starts a thread
                 thread = threading.Thread(target=work, args=(n,))
@@ -377,10 +371,10 @@ class Memory(unittest.TestCase):
                 thread.join()
                 gc.collect()
             run(300)
-            before = resident()
+            before = resident_memory()
             run(1500)
             # A cursor of 20 sequences has about 20 KB: 1500 of them would add 30 MB.
-            self.assertLess(resident() - before, 4 << 20)
+            self.assertLess(resident_memory() - before, 4 << 20)
             self.assertEqual(model._n_uses, 0)
 
     def test_no_memory(self):
