@@ -21,7 +21,7 @@ struct node {
     int32_t depth;
 };
 
-/* What a host knows: the nodes of the states, and those of the last rows. */
+/* The host keeps the nodes of the states, and those of the last rows. */
 struct host {
     struct node states[MOST_STATES], rows[MOST_ROWS];
     int32_t token_of_bad_row; /* a row that a step with this token leads to is all NaN; -1: none */

@@ -158,7 +158,7 @@ class Places(unittest.TestCase):
         if "built without llama.cpp" in said:
             self.skipTest("this build has no llama.cpp")
         self.assertIn("IOFailure: %s: GGUF models cannot be opened without llama.cpp" % path, said)
-        self.assertIn("no libllama.so at '/nonexistent'", said)
+        self.assertIn("names '/nonexistent', which has no libllama.so", said)
 
 
 if __name__ == "__main__":

@@ -234,11 +234,11 @@ class Settings(Case):
         self.assertEqual({s.text for s in draw}, set(texts))
         [ids] = self.generate(allow=[[4, 5], [4], [9, 9, 8]], k=5)
         self.assertEqual(tokens_of(ids), tokens_of(draw))
-        with self.assertRaisesRegex(sbeam.ArgumentError, "no tokenizer"):
+        with self.assertRaisesRegex(sbeam.ArgumentError, "need a tokenizer"):
             self.generate(allow=texts)
         [one] = self.generate(allow="t4 t5", tokenizer=tokenizer)
         self.assertEqual(tokens_of(one), [(4, 5)])
-        with self.assertRaisesRegex(sbeam.ArgumentError, "no tokenizer"):
+        with self.assertRaisesRegex(sbeam.ArgumentError, "need a tokenizer"):
             self.generate(allow="t4 t5")
         tokenizer.unk_token = "t3"
         with self.assertRaisesRegex(sbeam.ArgumentError, "'t4 horse', which .* cannot spell"):

@@ -46,7 +46,7 @@ class Refusals(Case):
             self.refused("streams has 2 numbers for 1 input", call, streams=[1, 2])
             self.refused("temperature has 2 numbers", call, temperature=[1, 2])
             self.refused("model_kwargs", call, ValueError, foo=3)
-            self.refused("no tokenizer", call, stop=["x"])
+            self.refused("needs a tokenizer", call, stop=["x"])
             self.refused("expected texts", call, stop=[""])
         for name in "streamer", "assistant_model":
             self.refused(name, **{name: self.model})

@@ -275,7 +275,7 @@ void row_keep_only(struct row *row, const int32_t *members, int32_t n_members)
     }
 }
 
-/* Normalises the row by the sums of its blocks. Returns false if there is no mass. */
+/* Normalises the row by the sums of its blocks. Returns false if they are all 0. */
 static bool normalise(struct row *row)
 {
     /* Relative to an excluded score that is far above the others, they would all be equal. */

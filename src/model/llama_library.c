@@ -142,8 +142,8 @@ static sb_status refuse_absence(const char *name, sb_error *err)
         status_name(place, chosen);
         return status_fail(err, SB_ERR_IO,
                            "%s: GGUF models cannot be opened without llama.cpp " SBEAM_LLAMA_VERSION
-                           ", and there is no libllama.so at '%s', which the environment variable "
-                           "SBEAM_LLAMA names; correct or unset it",
+                           ", but the environment variable SBEAM_LLAMA names '%s', which has no "
+                           "libllama.so; correct or unset it",
                            name, place);
     }
     status_name(place, SBEAM_LLAMA_FOLDER);

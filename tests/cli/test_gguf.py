@@ -33,7 +33,7 @@ def test_llama_is_absent(t):
         return
     nowhere = {"SBEAM_LLAMA": "/nonexistent"}
     r = t.run("info", "broken.gguf", env=nowhere).exits(1, "no llama.cpp: exit status")
-    r.says("broken.gguf: GGUF models cannot be opened without llama.cpp [0-9].*'/nonexistent'.*SBEAM_LLAMA",
+    r.says("broken.gguf: GGUF models cannot be opened without llama.cpp [0-9].*SBEAM_LLAMA names '/nonexistent'.*no libllama.so",
            "no llama.cpp: what, where and the way out")
     t.run("draw", "-m", t.arpa, "--seed", "1", env=nowhere).exits(0, "no llama.cpp: other models need none")
     t.run("--version", env=nowhere).prints(r"^llama.cpp: [0-9][-.0-9a-z]*, ggml [.0-9]+ \(not found\)$",

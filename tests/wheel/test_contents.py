@@ -9,7 +9,7 @@ from pathlib import Path
 
 from places import FILES, ROOT, SDIST, WHEEL
 
-# What every Linux with glibc has: the C library in its parts, and that of C++.
+# Every Linux with glibc has these: the C library in its parts, and that of C++.
 SYSTEM = re.compile(r"(libc|libm|libdl|libpthread|libstdc\+\+|libgcc_s|ld-linux-[a-z0-9-]+)\.so\.\d+")
 MOST_BYTES = 15e6  # the translation model has 12.3 MB of them
 SDIST_NAMES = {"LICENSE", "PKG-INFO", "README.md", "apps", "examples", "include", "licenses", "meson.build",

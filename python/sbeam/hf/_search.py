@@ -122,7 +122,7 @@ def _text_functions(tokenizer: Any, stop: Any) -> Dict[str, Callable[..., Any]]:
             raise ArgumentError("stop holds %r; expected texts of at least one character" % (text,))
     if tokenizer is None:
         if stops:
-            raise ArgumentError("stop is %r, but there is no tokenizer to read tokens with; pass "
+            raise ArgumentError("stop is %r, which needs a tokenizer to turn tokens into text; pass "
                                 "tokenizer= (with custom_generate: functools.partial(sbeam.hf.sbs, "
                                 "tokenizer=..., stop=...))" % (stop,))
         return {}
@@ -153,7 +153,7 @@ def _allowed(allow: Any, tokenizer: Any, is_encoder_decoder: bool) -> Any:
     if not any(isinstance(item, str) for item in items):
         return items
     if tokenizer is None:
-        raise ArgumentError("allow holds texts, but there is no tokenizer; pass tokenizer=, or "
+        raise ArgumentError("allow holds texts, which need a tokenizer; pass tokenizer=, or "
                             "lists of token ids")
     key = "text_target" if is_encoder_decoder else "text"
     return [_ids_of(tokenizer, key, item) if isinstance(item, str) else item for item in items]
